@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -77,6 +78,8 @@ class Graph {
   TensorId add_parameter(std::string tensor_name, std::shared_ptr<const HostTensor> value);
   TensorId add_buffer(std::string tensor_name, std::shared_ptr<const HostTensor> value);
   TensorId add_constant(std::string tensor_name, std::shared_ptr<const HostTensor> value);
+  // Adds an output to node number `node` (its next optional one) and infers its shape.
+  TensorId add_output(std::size_t node);
   // Appends a node, infers its output shapes (op.h) and returns the output ids. `outputs` is the
   // number of outputs wanted. Throws bad_input naming node, op and the shapes found.
   std::vector<TensorId> add_node(std::string op, std::vector<TensorId> inputs,
@@ -107,8 +110,12 @@ class Graph {
   std::string structure_hash() const;
 
  private:
+  void infer(const Node& node, std::vector<Tensor>& results) const;
+
   std::vector<Tensor> tensors_;
   std::vector<Node> nodes_;
+  std::map<std::string, TensorId, std::less<>> tensor_names_;
+  std::set<std::string, std::less<>> node_names_;
 };
 
 std::shared_ptr<HostTensor> make_host_tensor(DType dtype, Shape shape);
