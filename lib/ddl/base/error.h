@@ -1,8 +1,8 @@
 // Errors: one exception type that says what went wrong, where, and what to do about it.
 //
-// A message reads as one line:   FILE: POINTER: what; remedy
-// where FILE and POINTER (a JSON pointer, a line number, a tensor or node name) are present only
-// when known. Code that knows more than the thrower adds it on the way up with `with_*`.
+// A message reads as one line:   rank N: FILE: POINTER: what; remedy
+// where rank, FILE and POINTER (a JSON pointer, a line number, a tensor or node name) are present
+// only when known. Code that knows more than the thrower adds it on the way up with `with_*`.
 //
 // The kind decides the exit code of a program (see ddl/cli/app.h):
 //   bad_input  2   bad usage or bad input found before the work began
@@ -53,7 +53,8 @@ Error failure(std::string what, std::string remedy = {});
 // A failed system call: appends strerror(error_number); exit 1.
 Error system_failure(std::string what, int error_number, std::string remedy = {});
 
-// The candidate nearest to `word` by edit distance (at most a third of its length), or "".
+// The candidate nearest to `word` by edit distance (at most a third of the word's length, rounded
+// up; two swapped neighbours count once), or "".
 // For "did you mean" in errors about names.
 std::string nearest_name(std::string_view word, const std::string_view* begin,
                          const std::string_view* end);

@@ -25,6 +25,15 @@ class Progress {
   std::unique_ptr<Impl> impl_;
 };
 
+// The text of the line: label, bar (when the total is known), count, rate, time left, note; cut to
+// `columns` cells.
+struct ProgressState {
+  std::string label, unit, note;
+  std::uint64_t done = 0, total = 0;
+  double seconds = 0;
+};
+std::string progress_text(const ProgressState& state, int columns);
+
 // True when stderr is a terminal and colour is wanted.
 bool stderr_is_colourful();
 bool stderr_is_terminal();

@@ -32,6 +32,10 @@ class Random {
   int used_ = 4;
 };
 
+// The generator itself: ten rounds of Philox-4x32 on one counter under one key.
+std::array<std::uint32_t, 4> philox_block(const std::array<std::uint32_t, 4>& counter,
+                                          const std::array<std::uint32_t, 2>& key);
+
 // A permutation of 0..count-1 by Fisher-Yates with the given stream.
 std::vector<std::uint32_t> random_permutation(std::uint32_t count, Random random);
 
