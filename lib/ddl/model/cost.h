@@ -21,8 +21,8 @@ struct ModelCost {
   std::vector<LayerCost> layers;
   std::int64_t parameters = 0, buffers = 0;
   double forward_flops_per_sample = 0;
-  double training_flops_per_sample = 0;    // forward and backward
-  double training_bytes_per_sample = 0;    // if every operand passes through memory once
+  double training_flops_per_sample = 0;    // forward and backward, per further sample of a task
+  double training_bytes_per_sample = 0;    // the same, if every operand passes through memory once
   double activation_bytes_per_sample = 0;  // all forward outputs kept
 };
 

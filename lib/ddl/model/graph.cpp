@@ -234,6 +234,16 @@ std::vector<TensorId> Graph::buffers() const {
   return ids;
 }
 
+void Graph::rename(TensorId id, std::string tensor_name) {
+  if (tensor(id).name == tensor_name) return;
+  if (tensor_name.empty() || !tensor_names_.emplace(tensor_name, id).second) {
+    throw bad_input("the name '" + tensor_name + "' is used by two tensors",
+                    "every tensor of a graph needs its own name");
+  }
+  tensor_names_.erase(tensor(id).name);
+  tensor(id).name = std::move(tensor_name);
+}
+
 TensorId Graph::find(std::string_view tensor_name) const {
   const auto found = tensor_names_.find(tensor_name);
   return found == tensor_names_.end() ? kNoTensor : found->second;

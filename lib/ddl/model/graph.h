@@ -100,6 +100,7 @@ class Graph {
   // Parameters, then buffers, each in graph order: the order of hashes and checkpoints.
   std::vector<TensorId> parameters() const;
   std::vector<TensorId> buffers() const;
+  void rename(TensorId id, std::string tensor_name);  // throws when the name is taken
   TensorId find(std::string_view tensor_name) const;  // kNoTensor when absent
   std::int64_t parameter_count() const;               // elements over all parameters
 
