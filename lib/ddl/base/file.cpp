@@ -243,7 +243,7 @@ OutputFile::OutputFile(fs::path target, bool overwrite)
   Temporary created = create_temporary(folder_of(place), place.filename().native());
   if (created.descriptor < 0) {
     const int error_number = errno;
-    if (error_number == ENOENT || error_number == ENOTDIR) {
+    if (!fs::is_directory(folder_of(place), error)) {
       throw bad_input("cannot write: the folder " + folder_of(place).string() + " does not exist",
                       "create it first")
           .with_file(target_.string());
