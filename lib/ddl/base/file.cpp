@@ -376,8 +376,11 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
       throw system_failure("cannot read " + range(), errno).with_file(path_.string());
     }
     if (count == 0) {
+      // Asked again: it may have been cut since it was opened.
+      struct stat status {};
+      const bool known = ::fstat(descriptor_, &status) == 0;
       throw failure("cannot read " + range() + ": the file ends at byte " +
-                        std::to_string(offset < size_ ? std::max(size_, offset + done) : size_),
+                        std::to_string(known ? static_cast<std::uint64_t>(status.st_size) : size_),
                     "it was cut short or changed; restore it from its source")
           .with_file(path_.string());
     }
