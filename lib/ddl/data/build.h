@@ -69,5 +69,13 @@ VerifyReport verify_dataset(const std::filesystem::path& dataset, int threads = 
 
 // Human-readable report for `ddl-shard info`.
 std::string dataset_info_text(const DatasetManifest& manifest);
+// The same for a folder or dataset.json, or its manifest as JSON.
+std::string dataset_info(const std::filesystem::path& dataset, bool json);
+
+// What the programs print: a line or two for people, and one JSON object.
+std::string build_report_text(const BuildReport& report, const std::filesystem::path& output);
+std::string build_report_json(const BuildReport& report);
+std::string verify_report_text(const VerifyReport& report);
+std::string verify_report_json(const VerifyReport& report);
 
 }  // namespace ddl

@@ -86,4 +86,11 @@ std::string dataset_info_text(const DatasetManifest& manifest) {
   return out;
 }
 
+std::string dataset_info(const std::filesystem::path& dataset, bool json) {
+  const bool is_folder = std::filesystem::is_directory(dataset);
+  const DatasetManifest manifest =
+      read_dataset_manifest(is_folder ? dataset / "dataset.json" : dataset);
+  return json ? dataset_manifest_text(manifest) : dataset_info_text(manifest);
+}
+
 }  // namespace ddl

@@ -133,7 +133,10 @@ std::vector<std::byte> make_shard(const std::vector<PackedField>& fields, std::s
   const Hdf5Id creation = untimed(H5P_FILE_CREATE);
   const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "creating properties");
   hdf5_check(H5Pset_fapl_core(access.get(), std::size_t{4} << 20, false), "in-memory file");
-  hdf5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18), "library bounds");
+  // The oldest format: every reader knows it, and its superblock has no checksum, which
+  // H5Fget_file_image would leave stale.
+  hdf5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18),
+             "library bounds");
   // The name is never opened: without a backing store the core driver only keeps it.
   Hdf5Id file(H5Fcreate("ddl-shard-in-memory", H5F_ACC_TRUNC, creation.get(), access.get()),
               H5Fclose, "creating a shard");

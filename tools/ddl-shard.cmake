@@ -1,0 +1,1 @@
+ddl_tool(ddl-shard ddl::data ddl::cli)
