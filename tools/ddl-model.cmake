@@ -1,0 +1,1 @@
+ddl_tool(ddl-model ddl::model ddl::cli)
