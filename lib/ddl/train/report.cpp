@@ -1,0 +1,50 @@
+#include "ddl/train/report.h"
+
+#include "ddl/base/table.h"
+#include "ddl/base/units.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace ddl {
+
+std::string metric_text(double value) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.4f", value);
+  return text;
+}
+
+std::string report_text(const RunRecord& record) {
+  const auto seconds = [](double value) { return value > 0 ? format_seconds(value) : "-"; };
+  Table table(
+      {"worker", "host", "lanes", "tasks", "samples", "compute", "predicted", "waiting", "input"});
+  const WorkerReport* slowest = nullptr;
+  for (const WorkerReport& worker : record.workers) {
+    table.add_row({std::to_string(worker.rank), worker.host, std::to_string(worker.lanes),
+                   std::to_string(worker.tasks), std::to_string(worker.samples),
+                   seconds(worker.measured_compute_seconds),
+                   seconds(worker.predicted_compute_seconds), seconds(worker.measured_wait_seconds),
+                   seconds(worker.measured_input_seconds)});
+    if (slowest == nullptr || worker.measured_compute_seconds > slowest->measured_compute_seconds)
+      slowest = &worker;
+  }
+  std::string out = "per step, predicted beside measured:\n" + table.text();
+  out += "step " + seconds(record.measured_step_seconds) + " (predicted " +
+         seconds(record.predicted_step_seconds) + "), communication " +
+         seconds(record.measured_communication_seconds) + " (predicted " +
+         seconds(record.predicted_communication_seconds) + ")";
+  if (record.workers.size() > 1 && slowest != nullptr)
+    out += "; the last to reach the collective is worker " + std::to_string(slowest->rank);
+  return out + "\n";
+}
+
+std::string result_text(const RunRecord& record) {
+  std::string out;
+  const bool tested = std::any_of(record.metrics.begin(), record.metrics.end(),
+                                  [](const auto& m) { return m.first.starts_with("test "); });
+  for (const auto& [name, value] : record.metrics)
+    if (name.starts_with(tested ? "test " : "val ")) out += name + ": " + metric_text(value) + "\n";
+  return out + "parameters_hash " + record.parameters_hash + "\n";
+}
+
+}  // namespace ddl
