@@ -14,13 +14,15 @@ void agree(Communicator& communicator, const std::function<void()>& body) {
     body();
   } catch (const ToldElsewhere&) {
     throw;  // agreed inside of body already
+  } catch (const AgreedError&) {
+    throw;
   } catch (const Error& error) {
     mine = error;
   } catch (const std::exception& error) {
     mine = failure(error.what());
   }
   if (communicator.size() == 1) {
-    if (mine) throw *mine;
+    if (mine) throw AgreedError(*mine);
     return;
   }
   // "0" for fine, else the kind's digit and the message.
@@ -34,10 +36,10 @@ void agree(Communicator& communicator, const std::function<void()>& body) {
       std::all_of(all.begin(), all.end(), [&](const std::string& text) { return text == *first; });
   const auto first_rank = static_cast<int>(first - all.begin());
   if (communicator.rank() == first_rank) {
-    if (same_everywhere) throw *mine;
-    throw Error(mine->kind(), "worker " + std::to_string(first_rank) + " on " +
-                                  communicator.host() + ": " + mine->what())
-        .with_rank(first_rank);
+    if (same_everywhere) throw AgreedError(*mine);
+    throw AgreedError(Error(mine->kind(), "worker " + std::to_string(first_rank) + " on " +
+                                              communicator.host() + ": " + mine->what())
+                          .with_rank(first_rank));
   }
   throw ToldElsewhere(static_cast<ErrorKind>((*first)[0] - '1'));
 }
@@ -66,8 +68,9 @@ void require_same_settings(Communicator& communicator,
                  " has " + all[rank];
   if (message.empty()) return;
   if (communicator.rank() != 0) throw ToldElsewhere(ErrorKind::bad_input);
-  throw bad_input("the workers were not started alike: " + message + ", other than worker 0",
-                  "start all of them with the same options, files and variables");
+  throw AgreedError(
+      bad_input("the workers were not started alike: " + message + ", other than worker 0",
+                "start all of them with the same options, files and variables"));
 }
 
 }  // namespace ddl

@@ -17,6 +17,14 @@ class ToldElsewhere : public Error {
   explicit ToldElsewhere(ErrorKind kind) : Error(kind, "another worker tells the error") {}
 };
 
+// The error itself, on the one worker that tells it: all others have a ToldElsewhere, so that
+// everyone may leave in good order. Any other exception is this worker's alone, and the others must
+// be ended (see worker.h).
+class AgreedError : public Error {
+ public:
+  explicit AgreedError(const Error& error) : Error(error) {}
+};
+
 // Runs body on every worker; if any of them throws, all throw: the lowest worker that failed its
 // own error (with rank and host when not all failed alike), all others ToldElsewhere. Collective.
 void agree(Communicator& communicator, const std::function<void()>& body);

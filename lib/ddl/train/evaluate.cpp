@@ -64,13 +64,18 @@ std::map<std::string, double> evaluate(Communicator& communicator, const Evaluat
                                             ExecutorOptions{}, lanes);
   });
   std::string rows;
-  const bool wants_rows = !options.predictions.empty() && options.predictions != "-";
+  const bool wants_rows = !options.predictions.empty();
   std::map<std::string, double> out;
   for (const auto& [name, value] :
        evaluator->run(options.split, *weights, wants_rows ? &rows : nullptr))
     out[options.split + " " + name] = value;
   agree(communicator, [&] {
-    if (communicator.rank() == 0 && wants_rows) write_text_atomically(options.predictions, rows);
+    if (communicator.rank() != 0 || !wants_rows) return;
+    if (options.predictions != "-") {
+      write_text_atomically(options.predictions, rows);
+    } else if (options.predictions_sink) {
+      options.predictions_sink(rows);
+    }
   });
   if (communicator.rank() == 0)
     log_info(std::to_string(evaluator->samples()) + " samples of split " + options.split);

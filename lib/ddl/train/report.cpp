@@ -4,7 +4,10 @@
 #include "ddl/base/units.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+
+#include <nlohmann/json.hpp>
 
 namespace ddl {
 
@@ -38,13 +41,32 @@ std::string report_text(const RunRecord& record) {
   return out + "\n";
 }
 
-std::string result_text(const RunRecord& record) {
+std::string metrics_text(const std::map<std::string, double>& metrics) {
   std::string out;
-  const bool tested = std::any_of(record.metrics.begin(), record.metrics.end(),
-                                  [](const auto& m) { return m.first.starts_with("test "); });
-  for (const auto& [name, value] : record.metrics)
-    if (name.starts_with(tested ? "test " : "val ")) out += name + ": " + metric_text(value) + "\n";
-  return out + "parameters_hash " + record.parameters_hash + "\n";
+  for (const auto& [name, value] : metrics) out += name + ": " + metric_text(value) + "\n";
+  return out;
+}
+
+std::string metrics_json(const std::map<std::string, double>& metrics) {
+  nlohmann::ordered_json json = {{"metrics", nlohmann::ordered_json::object()}};
+  for (const auto& [name, value] : metrics)
+    json["metrics"][name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nullptr;
+  return json.dump() + "\n";
+}
+
+std::string result_text(const RunRecord& record) {
+  const auto is_test = [](const auto& metric) { return metric.first.starts_with("test "); };
+  std::map<std::string, double> told = record.metrics;
+  if (std::any_of(told.begin(), told.end(), is_test))
+    std::erase_if(told, [&](const auto& metric) { return !is_test(metric); });
+  return metrics_text(told) + "parameters_hash " + record.parameters_hash + "\n";
+}
+
+std::string result_json(const RunRecord& record) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(metrics_json(record.metrics));
+  json["steps"] = record.steps;
+  json["parameters_hash"] = record.parameters_hash;
+  return json.dump() + "\n";
 }
 
 }  // namespace ddl

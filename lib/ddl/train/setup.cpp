@@ -4,6 +4,7 @@
 #include "ddl/base/error.h"
 #include "ddl/base/file.h"
 #include "ddl/base/threads.h"
+#include "ddl/base/units.h"
 #include "ddl/data/order.h"
 #include "ddl/model/builtin.h"
 #include "ddl/plan/planner.h"
@@ -11,6 +12,7 @@
 #include "ddl/train/task_ranges.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace ddl {
 namespace {
@@ -236,6 +238,30 @@ int choose_lanes(int planned, int local_size, std::string* how) {
   }
   *how = "as planned";
   return std::max(1, planned);
+}
+
+std::vector<std::string> planned_hosts(const fs::path& plan) {
+  std::vector<std::string> hosts;
+  for (const PlannedWorker& worker : read_plan(plan).workers) hosts.push_back(worker.host);
+  return hosts;
+}
+
+fs::path planned_dataset(const fs::path& plan) {
+  return resolved(plan, read_plan(plan).dataset);
+}
+
+std::vector<double> parse_class_weights(const std::string& text) {
+  std::vector<double> weights;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    weights.push_back(parse_double(part, "--class-weights"));
+    if (!(weights.back() >= 0 && weights.back() < 1e6))
+      throw bad_input("--class-weights: a weight of " + part, "give numbers of at least 0");
+  }
+  if (std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 0; }))
+    throw bad_input("--class-weights: no class has a weight above 0",
+                    "give one number per class, or balanced");
+  return weights;
 }
 
 std::string ddl_version() {

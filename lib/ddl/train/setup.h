@@ -45,6 +45,13 @@ ModelMetadata model_metadata(const DatasetManifest& manifest);
 // OMP_NUM_THREADS says when it is set. `how` receives the reason in words.
 int choose_lanes(int planned, int local_size, std::string* how);
 
+// Hosts of the plan's workers in order of rank, and the path of its data set.
+std::vector<std::string> planned_hosts(const std::filesystem::path& plan);
+std::filesystem::path planned_dataset(const std::filesystem::path& plan);
+
+// "1,4.5" -> weights; bad_input for one that is not a number of at least 0, or when all are 0.
+std::vector<double> parse_class_weights(const std::string& text);
+
 // ddl's version, as in "0.1.0".
 std::string ddl_version();
 

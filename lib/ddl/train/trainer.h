@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ddl {
@@ -60,7 +61,8 @@ struct EvaluateOptions {
   std::filesystem::path model;  // .onnx
   std::filesystem::path dataset;
   std::string split = "test";
-  std::filesystem::path predictions;  // CSV; "-" for stdout; "" for none
+  std::filesystem::path predictions;  // CSV file; "" for none, "-" for predictions_sink
+  std::function<void(std::string_view)> predictions_sink;  // gets the CSV text on rank 0
 };
 // Collective; metrics by name, e.g. "test accuracy".
 std::map<std::string, double> evaluate(Communicator& communicator, const EvaluateOptions& options);

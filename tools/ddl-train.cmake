@@ -1,0 +1,3 @@
+if(DDL_MPI)
+  ddl_tool(ddl-train ddl::train ddl::cli)
+endif()
