@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -171,7 +170,7 @@ int threads_allowed(int affinity_cpus, double quota_cores, const char* omp_num_t
   }
   const int cpus = std::max(affinity_cpus, 1);
   // The comparison is made on doubles: a huge quota must not overflow an int.
-  if (quota_cores > 0 && std::floor(quota_cores) < cpus) {
+  if (quota_cores > 0 && quota_cores < cpus) {
     return answer(std::max(1, static_cast<int>(quota_cores)), "cgroup quota");
   }
   return answer(cpus, "affinity");

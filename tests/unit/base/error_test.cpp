@@ -58,6 +58,7 @@ TEST(NearestName, FindsSlipsAndNothingElse) {
   EXPECT_EQ(nearest("learningrate"), "learning-rate");
   EXPECT_EQ(nearest("sede"), "seed");
   EXPECT_EQ(nearest("oyt"), "out");
+  EXPECT_EQ(nearest("otu"), "out");
   EXPECT_EQ(nearest("momentum"), "");
   EXPECT_EQ(nearest("xyz"), "");
   EXPECT_EQ(nearest("q"), "");
