@@ -158,7 +158,8 @@ class TheTreeFollowsTheRules(unittest.TestCase):
         files = checks.tracked_files(ROOT)
         self.assertIn("tests/policy/source_test.py", files)
         problems = [problem for check in checks.ALL for problem in check(ROOT, files)]
-        self.assertEqual(problems, [], "\n" + "\n".join(problems))
+        if problems:
+            self.fail("\n" + "\n".join(problems))
 
 
 if __name__ == "__main__":
