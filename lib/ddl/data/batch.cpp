@@ -42,17 +42,6 @@ std::int64_t load_integer(DType dtype, const std::byte* bytes, std::size_t index
   }
 }
 
-float load_number(DType dtype, const std::byte* bytes, std::size_t index) {
-  switch (dtype) {
-    case DType::u8:
-      return load<std::uint8_t>(bytes, index);
-    case DType::f32:
-      return load<float>(bytes, index);
-    default:
-      throw failure("a field of numbers has type " + std::string(dtype_name(dtype)));
-  }
-}
-
 void check_code(std::int64_t code, std::int64_t limit, const std::string& field,
                 std::int64_t sample) {
   if (code < 0 || code >= limit)
@@ -67,27 +56,42 @@ std::size_t values_per_statistic(const Field& field) {
   return static_cast<std::size_t>(field.shape[1] * field.shape[2]);
 }
 
-void convert_numbers(const Field& field, const std::vector<std::byte>& raw, std::size_t rows,
-                     std::span<float> out) {
-  const auto values = static_cast<std::size_t>(element_count(field.shape));
+// (value - mean) * scale, or value / divisor where there are no statistics: one rounding each.
+template <typename T>
+void convert_as(const Field& field, const std::vector<std::byte>& raw, std::size_t rows,
+                std::span<float> out) {
   const Normalisation& norm = field.normalisation;
+  const auto values = static_cast<std::size_t>(element_count(field.shape));
   if (norm.mean.empty()) {
     const bool pixels = field.kind == FieldKind::image && field.dtype == DType::u8;
-    for (std::size_t i = 0; i < rows * values; ++i) {
-      const float value = load_number(field.dtype, raw.data(), i);
-      out[i] = pixels ? value / 255.0F : value;
-    }
+    const float divisor = pixels ? 255.0F : 1.0F;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<float>(load<T>(raw.data(), i)) / divisor;
     return;
   }
   const std::size_t run = values_per_statistic(field);
   if (norm.mean.size() * run != values || norm.scale.size() != norm.mean.size())
     throw failure("field " + field.name + " has " + std::to_string(norm.mean.size()) +
                   " means for shape " + shape_text(field.shape));
-  for (std::size_t i = 0; i < rows * values; ++i) {
-    const std::size_t statistic = i % values / run;
-    const float centred =
-        load_number(field.dtype, raw.data(), i) - static_cast<float>(norm.mean[statistic]);
-    out[i] = centred * static_cast<float>(norm.scale[statistic]);
+  std::size_t i = 0;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t s = 0; s < norm.mean.size(); ++s) {
+      const auto mean = static_cast<float>(norm.mean[s]), scale = static_cast<float>(norm.scale[s]);
+      for (const std::size_t end = i + run; i < end; ++i)
+        out[i] = (static_cast<float>(load<T>(raw.data(), i)) - mean) * scale;
+    }
+}
+
+void convert_numbers(const Field& field, const std::vector<std::byte>& raw, std::size_t rows,
+                     std::span<float> out) {
+  switch (field.dtype) {
+    case DType::u8:
+      return convert_as<std::uint8_t>(field, raw, rows, out);
+    case DType::f32:
+      return convert_as<float>(field, raw, rows, out);
+    default:
+      throw failure("field " + field.name + " has type " + std::string(dtype_name(field.dtype)) +
+                    ", expected uint8 or float32");
   }
 }
 
@@ -141,59 +145,75 @@ void BatchReader::set_class_weights(std::vector<double> weights) {
   class_weights_ = std::move(weights);
 }
 
+namespace {
+
+// Tokens of context + 1 become inputs and, shifted by one, labels.
+void split_tokens(const Field& field, const std::vector<std::byte>& raw, std::int64_t limit,
+                  std::span<const std::int64_t> ids, std::span<std::int32_t> tokens,
+                  std::span<std::int64_t> next) {
+  const auto width = static_cast<std::size_t>(field.shape[0]), context = width - 1;
+  for (std::size_t i = 0; i < ids.size() * width; ++i) {
+    const std::size_t sample = i / width, place = i % width;
+    const std::int64_t token = load_integer(field.dtype, raw.data(), i);
+    check_code(token, limit, field.name, ids[sample]);
+    if (place < context) tokens[sample * context + place] = static_cast<std::int32_t>(token);
+    if (place > 0) next[sample * context + place - 1] = token;
+  }
+}
+
+void take_labels(const Field& field, const std::vector<std::byte>& raw, std::int64_t classes,
+                 const std::vector<double>& class_weights, Batch& batch) {
+  const std::span<std::int64_t> labels = typed<std::int64_t>(batch.labels, batch.sample_ids.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = load_integer(field.dtype, raw.data(), i);
+    check_code(labels[i], classes, field.name, batch.sample_ids[i]);
+    if (!class_weights.empty())
+      batch.weights[i] *= static_cast<float>(class_weights[static_cast<std::size_t>(labels[i])]);
+  }
+}
+
+}  // namespace
+
 void BatchReader::read(std::span<const std::int64_t> sample_ids, Batch& batch) const {
   const DatasetManifest& manifest = dataset_.manifest();
   const std::size_t samples = sample_ids.size();
+  const auto rows = static_cast<std::size_t>(rows_per_sample_);
   std::vector<std::byte> raw;
-  const auto fetch = [&](const Field& field) {
-    const auto values = static_cast<std::size_t>(element_count(field.shape));
-    raw.resize(samples * values * dtype_bytes(field.dtype));
-    dataset_.read(split_, field.name, sample_ids, raw);
-    return samples * values;
-  };
-
   batch.sample_ids.assign(sample_ids.begin(), sample_ids.end());
   batch.values.resize(inputs_.size());
-  batch.weights.assign(samples * static_cast<std::size_t>(rows_per_sample_), 1.0F);
+  batch.weights.assign(samples * rows, 1.0F);
   std::size_t input = 0;
   for (const Field& field : manifest.fields) {
-    const bool wanted = is_input(field.kind) || field.kind == FieldKind::label ||
-                        field.kind == FieldKind::target || field.kind == FieldKind::weight;
-    if (!wanted) continue;
-    const std::size_t count = fetch(field);
-    if (field.kind == FieldKind::image || field.kind == FieldKind::numeric) {
-      convert_numbers(field, raw, samples, typed<float>(batch.values[input++], count));
-    } else if (field.kind == FieldKind::category) {
-      convert_categories(field, raw, sample_ids, typed<std::int32_t>(batch.values[input++], count));
-    } else if (field.kind == FieldKind::tokens) {
-      const auto context = static_cast<std::size_t>(rows_per_sample_);
-      const auto tokens = typed<std::int32_t>(batch.values[input++], samples * context);
-      const auto next = typed<std::int64_t>(batch.labels, samples * context);
-      const auto limit = manifest.tokenizer.vocabulary.empty()
-                             ? std::int64_t{256}
-                             : static_cast<std::int64_t>(manifest.tokenizer.vocabulary.size());
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t sample = i / (context + 1), place = i % (context + 1);
-        const std::int64_t token = load_integer(field.dtype, raw.data(), i);
-        check_code(token, limit, field.name, sample_ids[sample]);
-        if (place < context) tokens[sample * context + place] = static_cast<std::int32_t>(token);
-        if (place > 0) next[sample * context + place - 1] = token;
+    const std::size_t count = samples * static_cast<std::size_t>(element_count(field.shape));
+    raw.resize(count * dtype_bytes(field.dtype));
+    dataset_.read(split_, field.name, sample_ids, raw);
+    switch (field.kind) {
+      case FieldKind::image:
+      case FieldKind::numeric:
+        convert_numbers(field, raw, samples, typed<float>(batch.values[input++], count));
+        break;
+      case FieldKind::category:
+        convert_categories(field, raw, sample_ids,
+                           typed<std::int32_t>(batch.values[input++], count));
+        break;
+      case FieldKind::tokens: {
+        const auto vocabulary = static_cast<std::int64_t>(manifest.tokenizer.vocabulary.size());
+        split_tokens(field, raw, vocabulary == 0 ? 256 : vocabulary, sample_ids,
+                     typed<std::int32_t>(batch.values[input++], samples * rows),
+                     typed<std::int64_t>(batch.labels, samples * rows));
+        break;
       }
-    } else if (field.kind == FieldKind::label) {
-      const auto labels = typed<std::int64_t>(batch.labels, count);
-      for (std::size_t i = 0; i < count; ++i) {
-        labels[i] = load_integer(field.dtype, raw.data(), i);
-        check_code(labels[i], static_cast<std::int64_t>(manifest.classes.size()), field.name,
-                   sample_ids[i]);
-        if (!class_weights_.empty())
-          batch.weights[i] *=
-              static_cast<float>(class_weights_[static_cast<std::size_t>(labels[i])]);
-      }
-    } else if (field.kind == FieldKind::target) {
-      std::memcpy(typed<float>(batch.labels, count).data(), raw.data(), raw.size());
-    } else {
-      for (std::size_t i = 0; i < batch.weights.size(); ++i)
-        batch.weights[i] *= load<float>(raw.data(), i / static_cast<std::size_t>(rows_per_sample_));
+      case FieldKind::label:
+        take_labels(field, raw, static_cast<std::int64_t>(manifest.classes.size()), class_weights_,
+                    batch);
+        break;
+      case FieldKind::target:
+        batch.labels = raw;
+        break;
+      case FieldKind::weight:
+        for (std::size_t i = 0; i < batch.weights.size(); ++i)
+          batch.weights[i] *= load<float>(raw.data(), i / rows);
+        break;
     }
   }
   batch.total_weight = 0;
