@@ -8,16 +8,10 @@
 // in log.
 #pragma once
 
+#include "kernels/portable.h"
+
 #include <cstdint>
 #include <cstring>
-
-#ifndef DDL_HOST_DEVICE
-#ifdef __CUDACC__
-#define DDL_HOST_DEVICE __host__ __device__
-#else
-#define DDL_HOST_DEVICE
-#endif
-#endif
 
 namespace ddl::kernels {
 
