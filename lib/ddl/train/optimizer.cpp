@@ -1,6 +1,7 @@
 #include "ddl/train/optimizer.h"
 
 #include "ddl/base/error.h"
+#include "kernels/optimizer.h"
 
 #include <cmath>
 
@@ -33,30 +34,30 @@ void Optimizer::update(std::size_t parameter, std::size_t first, float learning_
                        std::span<const float> gradient, std::span<float> weights) {
   const auto decay = static_cast<float>(recipe_.weight_decay);
   if (adamw_) {
-    const auto beta1 = static_cast<float>(recipe_.beta1), beta2 = static_cast<float>(recipe_.beta2);
     const auto count = static_cast<double>(updates_);
-    const auto correction1 = static_cast<float>(1.0 - std::pow(recipe_.beta1, count));
-    const auto correction2 = static_cast<float>(1.0 - std::pow(recipe_.beta2, count));
-    const auto epsilon = static_cast<float>(recipe_.epsilon);
+    const kernels::AdamwStep step{
+        learning_rate,
+        static_cast<float>(recipe_.beta1),
+        static_cast<float>(recipe_.beta2),
+        static_cast<float>(recipe_.epsilon),
+        decay,
+        static_cast<float>(1.0 - std::pow(recipe_.beta1, count)),
+        static_cast<float>(1.0 - std::pow(recipe_.beta2, count))};
     float* m = first_[parameter].data() + first;
     float* v = second_[parameter].data() + first;
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-      const float g = gradient[i];
-      m[i] = beta1 * m[i] + (1.0F - beta1) * g;
-      v[i] = beta2 * v[i] + (1.0F - beta2) * g * g;
-      const float decayed = weights[i] - learning_rate * decay * weights[i];
-      weights[i] = decayed -
-                   learning_rate * (m[i] / correction1) / (std::sqrt(v[i] / correction2) + epsilon);
-    }
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      kernels::adamw_update(step, gradient[i], m[i], v[i], weights[i]);
     return;
   }
-  const auto momentum = static_cast<float>(recipe_.momentum);
-  float* velocity = first_.empty() ? nullptr : first_[parameter].data() + first;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    float step = gradient[i] + decay * weights[i];
-    if (velocity != nullptr) step = velocity[i] = momentum * velocity[i] + step;
-    weights[i] = weights[i] - learning_rate * step;
+  const kernels::SgdStep step{learning_rate, static_cast<float>(recipe_.momentum), decay};
+  if (first_.empty()) {
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      kernels::plain_sgd_update(step, gradient[i], weights[i]);
+    return;
   }
+  float* velocity = first_[parameter].data() + first;
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    kernels::sgd_update(step, gradient[i], velocity[i], weights[i]);
 }
 
 std::vector<std::pair<std::string, std::vector<std::vector<float>>*>> Optimizer::state() {
