@@ -12,8 +12,13 @@
 //   75 ErrorKind::stopped. Errors are one line on stderr: "ddl-model: error: …".
 // An unknown option names the nearest known one. stdout is flushed and checked before exit, so that
 // a full disk is not silent (exit 1).
-// Every program gets --help, --version, --log-level, and --config FILE (CLI11 TOML/INI; unknown
-// keys are errors; precedence: command line, environment DDL_…, config file).
+//
+// Every program gets --help, --version, --log-level LEVEL, --config FILE and --print-config. Every
+// option with a long name may also come from the environment, --max-time of ddl-train as
+// DDL_TRAIN_MAX_TIME (--log-level as DDL_LOG_LEVEL), or from the file given with --config (TOML or
+// INI; a section for each subcommand; unknown keys are errors that name the nearest). The command
+// line beats the environment, which beats the file. --print-config writes what came of all three as
+// such a file and ends.
 #pragma once
 
 #include <functional>
@@ -35,5 +40,8 @@ int run_program(int argc, const char* const* argv, const ProgramInfo& info,
 
 // The version text printed by --version: "ddl 0.1.0", then libraries on further lines.
 std::string version_text();
+
+// The final values of all options, from wherever they came, as a file for --config.
+std::string configuration_text(const CLI::App& app);
 
 }  // namespace ddl
