@@ -29,7 +29,7 @@ std::string operands_text(const Graph& graph, const Node& node) {
   std::string text;
   for (const TensorId id : node.inputs) {
     if (!text.empty()) text += ", ";
-    if (id == kNoTensor) {
+    if (id < 0 || static_cast<std::size_t>(id) >= graph.tensor_count()) {
       text += "(absent)";
       continue;
     }
@@ -148,12 +148,7 @@ void Graph::infer(const Node& node, std::vector<Tensor>& results) const {
   } catch (Error& error) {
     // The rule says what does not fit; here the node and the shapes found are added.
     if (error.kind() != ErrorKind::bad_input || !error.pointer().empty()) throw;
-    std::string operands;
-    try {
-      operands = operands_text(*this, node);
-    } catch (const std::exception&) {
-      operands = "";
-    }
+    const std::string operands = operands_text(*this, node);
     throw bad_input(error.reason() + (operands.empty() ? "" : " (inputs: " + operands + ")"),
                     error.remedy())
         .with_pointer("node '" + node.name + "' (" + node.op + ")");

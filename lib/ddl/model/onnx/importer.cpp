@@ -111,6 +111,10 @@ void Importer::add_values() {
       entry.tensor = graph.add_parameter(proto.name(), value);
     } else {
       entry.constant = value;
+      // Our own files: in the order they were written.
+      if (role == "ddl:constant" && is_float(*value)) {
+        entry.tensor = graph.add_constant(proto.name(), value);
+      }
     }
     values_[proto.name()] = entry;
   }
