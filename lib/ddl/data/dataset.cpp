@@ -53,7 +53,7 @@ void Dataset::Impl::open(OpenShard& shard) const {
         .with_file(path.string());
   std::vector<std::string> names;
   for (const Field& field : manifest.fields) names.push_back(field.name);
-  std::vector<FieldIndex> fields = read_shard_index(path, names, file.size());
+  std::vector<FieldIndex> fields = read_shard_index(path, names);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Field& wanted = manifest.fields[i];
     const FieldIndex& found = fields[i];

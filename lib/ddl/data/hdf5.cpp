@@ -87,21 +87,4 @@ void write_text_attribute(hid_t object, const char* name, std::string_view text)
   hdf5_check(H5Awrite(attribute.get(), type.get(), &pointer), "writing an attribute");
 }
 
-std::string read_text_attribute(hid_t object, const char* name) {
-  if (H5Aexists(object, name) <= 0) return {};
-  const Hdf5Id attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, "opening an attribute");
-  const Hdf5Id stored(H5Aget_type(attribute.get()), H5Tclose, "attribute type");
-  const Hdf5Id space(H5Aget_space(attribute.get()), H5Sclose, "attribute space");
-  if (H5Tget_class(stored.get()) != H5T_STRING || H5Tis_variable_str(stored.get()) <= 0 ||
-      H5Sget_simple_extent_npoints(space.get()) != 1)
-    return {};
-  const Hdf5Id type = utf8_text_type();
-  char* text = nullptr;
-  hdf5_check(H5Aread(attribute.get(), type.get(), static_cast<void*>(&text)),
-             "reading an attribute");
-  std::string out = text != nullptr ? text : "";
-  H5free_memory(text);
-  return out;
-}
-
 }  // namespace ddl

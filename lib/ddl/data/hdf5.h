@@ -46,7 +46,5 @@ void hdf5_check(long long result, std::string_view what);
 
 // A variable-length UTF-8 string attribute.
 void write_text_attribute(hid_t object, const char* name, std::string_view text);
-// "" when absent or not a string.
-std::string read_text_attribute(hid_t object, const char* name);
 
 }  // namespace ddl

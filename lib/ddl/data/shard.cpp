@@ -7,15 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
-
-#include <zstd.h>
 
 namespace ddl {
 namespace {
 
 constexpr const char* kIndexGroup = "_index";
-constexpr std::size_t kRecordValues = 4;
+constexpr hsize_t kRecordValues = sizeof(ChunkRecord) / sizeof(std::uint64_t);
 
 hid_t stored_type(DType dtype) {
   switch (dtype) {
@@ -70,13 +69,13 @@ Hdf5Id create_field(hid_t file, const PackedField& field, int zstd_level) {
           H5Dclose, "creating dataset " + field.name};
 }
 
-std::vector<std::uint64_t> write_chunks(hid_t dataset, const PackedField& field) {
+// Addresses as libhdf5 gives them; settle_addresses() makes them count from the file's start.
+std::vector<ChunkRecord> write_chunks(hid_t dataset, const PackedField& field) {
   std::vector<hsize_t> offset(field.shape.size() + 1, 0);
   const std::uint64_t raw_bytes =
       static_cast<std::uint64_t>(field.chunk_rows * element_count(field.shape)) *
       dtype_bytes(field.dtype);
-  std::vector<std::uint64_t> table;
-  table.reserve(field.chunks.size() * kRecordValues);
+  std::vector<ChunkRecord> records;
   for (std::size_t i = 0; i < field.chunks.size(); ++i) {
     const std::vector<std::byte>& stored = field.chunks[i];
     offset[0] = static_cast<hsize_t>(i) * static_cast<hsize_t>(field.chunk_rows);
@@ -88,37 +87,73 @@ std::vector<std::uint64_t> write_chunks(hid_t dataset, const PackedField& field)
     hdf5_check(H5Dget_chunk_info_by_coord(dataset, offset.data(), &mask, &address, &size),
                "asking for a chunk's address");
     if (size != stored.size()) throw failure("libhdf5 stored a chunk in another size");
-    table.insert(table.end(), {address, size, xxh3_64(stored), raw_bytes});
+    records.push_back({address, size, xxh3_64(stored), raw_bytes});
   }
-  return table;
+  return records;
 }
 
-void write_index(hid_t group, const PackedField& field, const std::vector<std::uint64_t>& table) {
-  const std::array<hsize_t, 2> extents{field.chunks.size(), kRecordValues};
+// Returns the table's address.
+std::uint64_t write_table(hid_t group, const PackedField& field,
+                          const std::vector<ChunkRecord>& records) {
+  const std::array<hsize_t, 2> extents{records.size(), kRecordValues};
   const Hdf5Id space(H5Screate_simple(2, extents.data(), nullptr), H5Sclose, "index space");
   const Hdf5Id properties = untimed(H5P_DATASET_CREATE);
   const Hdf5Id dataset(H5Dcreate2(group, field.name.c_str(), H5T_STD_U64LE, space.get(),
                                   H5P_DEFAULT, properties.get(), H5P_DEFAULT),
                        H5Dclose, "creating the index of " + field.name);
   hdf5_check(
-      H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table.data()),
+      H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, records.data()),
       "writing the index of " + field.name);
   write_text_attribute(dataset.get(), "columns", "address stored_bytes xxh3_64 raw_bytes");
-  write_text_attribute(dataset.get(), "xxh3_64", xxh3_64_hex(std::as_bytes(std::span(table))));
+  const haddr_t address = H5Dget_offset(dataset.get());
+  if (address == HADDR_UNDEF) throw failure("libhdf5 gives no address for an index");
+  return address;
 }
 
-std::vector<std::byte> file_image(hid_t file) {
+// The file's bytes. libhdf5 hands them out from its signature on; the user block goes before.
+std::vector<std::byte> file_image(hid_t file, std::size_t user_block) {
   hdf5_check(H5Fflush(file, H5F_SCOPE_GLOBAL), "flushing a shard");
   const ssize_t size = H5Fget_file_image(file, nullptr, 0);
   hdf5_check(size, "sizing a shard");
-  std::vector<std::byte> image(static_cast<std::size_t>(size));
-  hdf5_check(H5Fget_file_image(file, image.data(), image.size()), "taking a shard's bytes");
+  std::vector<std::byte> image(user_block + static_cast<std::size_t>(size));
+  std::byte* place = image.data() + user_block;
+  hdf5_check(H5Fget_file_image(file, place, static_cast<std::size_t>(size)),
+             "taking a shard's bytes");
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  if (std::memcmp(place, kSignature.data(), kSignature.size()) != 0)
+    throw failure("libhdf5 gave a shard's bytes in another form than expected");
   return image;
 }
 
-[[noreturn]] void damaged_index(const std::string& field, const std::string& what) {
-  throw failure("field " + field + ": " + what,
-                "the shard is damaged or not written by ddl-shard; build the data set again");
+// Some versions of libhdf5 count addresses from behind the user block, others from the start of the
+// file: the bytes themselves decide.
+std::uint64_t place_of(const std::vector<std::byte>& image, std::uint64_t address,
+                       std::size_t user_block, std::span<const std::byte> bytes) {
+  for (const std::uint64_t place : {address, address + user_block})
+    if (place <= image.size() && bytes.size() <= image.size() - place &&
+        std::equal(bytes.begin(), bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(place)))
+      return place;
+  throw failure("libhdf5 did not store bytes where it says");
+}
+
+// The table of a field with addresses that count from the file's start, in the image as well.
+FieldIndex settle_addresses(std::vector<std::byte>& image, const PackedField& field,
+                            std::vector<ChunkRecord> records, std::uint64_t table_address,
+                            std::size_t user_block) {
+  FieldIndex out;
+  out.name = field.name;
+  out.dtype = field.dtype;
+  out.shape = field.shape;
+  out.rows = field.rows;
+  out.chunk_rows = field.chunk_rows;
+  out.table_address = place_of(image, table_address, user_block, std::as_bytes(std::span(records)));
+  for (std::size_t i = 0; i < records.size(); ++i)
+    records[i].address = place_of(image, records[i].address, user_block, field.chunks[i]);
+  const auto bytes = std::as_bytes(std::span(records));
+  std::copy(bytes.begin(), bytes.end(),
+            image.begin() + static_cast<std::ptrdiff_t>(out.table_address));
+  out.chunks = std::move(records);
+  return out;
 }
 
 }  // namespace
@@ -130,7 +165,9 @@ std::int64_t rows_per_chunk(std::int64_t row_bytes) {
 std::vector<std::byte> make_shard(const std::vector<PackedField>& fields, std::string_view split,
                                   int zstd_level) {
   const Hdf5Session session;
+  const std::size_t user_block = shard_header_bytes(fields.size());
   const Hdf5Id creation = untimed(H5P_FILE_CREATE);
+  hdf5_check(H5Pset_userblock(creation.get(), user_block), "setting the user block");
   const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "creating properties");
   hdf5_check(H5Pset_fapl_core(access.get(), std::size_t{4} << 20, false), "in-memory file");
   // The oldest format: every reader knows it, and its superblock has no checksum, which
@@ -148,135 +185,27 @@ std::vector<std::byte> make_shard(const std::vector<PackedField>& fields, std::s
   Hdf5Id group(
       H5Gcreate2(file.get(), kIndexGroup, H5P_DEFAULT, group_properties.get(), H5P_DEFAULT),
       H5Gclose, "creating the index group");
+  std::vector<std::vector<ChunkRecord>> records;
+  std::vector<std::uint64_t> table_addresses;
   for (const PackedField& field : fields) {
     Hdf5Id dataset = create_field(file.get(), field, zstd_level);
     write_text_attribute(dataset.get(), "kind", field.kind);
     write_text_attribute(dataset.get(), "dtype", dtype_name(field.dtype));
-    const std::vector<std::uint64_t> table = write_chunks(dataset.get(), field);
+    records.push_back(write_chunks(dataset.get(), field));
     dataset.close("closing dataset " + field.name);
-    write_index(group.get(), field, table);
+    table_addresses.push_back(write_table(group.get(), field, records.back()));
   }
   group.close("closing the index group");
-  std::vector<std::byte> image = file_image(file.get());
+  std::vector<std::byte> image = file_image(file.get(), user_block);
   file.close("closing a shard");
+
+  std::vector<FieldIndex> index;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    index.push_back(
+        settle_addresses(image, fields[i], std::move(records[i]), table_addresses[i], user_block));
+  const std::string header = shard_header(index, user_block);
+  std::memcpy(image.data(), header.data(), header.size());
   return image;
-}
-
-namespace {
-
-DType read_dtype(hid_t dataset, const std::string& name) {
-  const std::string text = read_text_attribute(dataset, "dtype");
-  if (text.empty()) damaged_index(name, "has no dtype attribute");
-  const DType dtype = parse_dtype(text);
-  const Hdf5Id type(H5Dget_type(dataset), H5Tclose, "dataset type");
-  if (H5Tequal(type.get(), stored_type(dtype)) <= 0)
-    damaged_index(name, "is not stored as its dtype attribute '" + text + "' says");
-  return dtype;
-}
-
-FieldIndex read_layout(hid_t file, const std::string& name) {
-  if (H5Lexists(file, name.c_str(), H5P_DEFAULT) <= 0) damaged_index(name, "is missing");
-  const Hdf5Id dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "opening " + name);
-  FieldIndex field;
-  field.name = name;
-  field.dtype = read_dtype(dataset.get(), name);
-  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose, "dataset space");
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 1 || rank > 8) damaged_index(name, "has " + std::to_string(rank) + " axes");
-  std::vector<hsize_t> extents(static_cast<std::size_t>(rank)), chunk(extents);
-  hdf5_check(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), "dataset extents");
-  const Hdf5Id properties(H5Dget_create_plist(dataset.get()), H5Pclose, "dataset properties");
-  if (H5Pget_layout(properties.get()) != H5D_CHUNKED ||
-      H5Pget_chunk(properties.get(), rank, chunk.data()) != rank)
-    damaged_index(name, "is not stored in chunks");
-  if (!std::equal(extents.begin() + 1, extents.end(), chunk.begin() + 1))
-    damaged_index(name, "is not chunked along axis 0 alone");
-  field.rows = static_cast<std::int64_t>(extents[0]);
-  field.chunk_rows = static_cast<std::int64_t>(chunk[0]);
-  for (std::size_t i = 1; i < extents.size(); ++i)
-    field.shape.push_back(static_cast<std::int64_t>(extents[i]));
-  const auto width = static_cast<std::int64_t>(dtype_bytes(field.dtype));
-  const std::int64_t elements = element_count(field.shape);
-  if (field.rows < 0 || field.chunk_rows < 1 || elements > kMaximumRowBytes / width)
-    damaged_index(name, "has an impossible shape");
-  field.row_bytes = elements * width;
-  if (field.row_bytes > 0 && field.chunk_rows > (std::int64_t{1} << 32) / field.row_bytes)
-    damaged_index(name, "has chunks over 4 GiB");
-  return field;
-}
-
-void read_records(hid_t file, FieldIndex& field, std::uint64_t file_bytes) {
-  const std::string path = std::string(kIndexGroup) + "/" + field.name;
-  if (H5Lexists(file, kIndexGroup, H5P_DEFAULT) <= 0 ||
-      H5Lexists(file, path.c_str(), H5P_DEFAULT) <= 0)
-    damaged_index(field.name, "has no chunk index");
-  const Hdf5Id dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose, "opening " + path);
-  const Hdf5Id space(H5Dget_space(dataset.get()), H5Sclose, "index space");
-  std::array<hsize_t, 2> extents{};
-  const std::int64_t chunks = (field.rows + field.chunk_rows - 1) / field.chunk_rows;
-  if (H5Sget_simple_extent_ndims(space.get()) != 2 ||
-      H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr) < 0 ||
-      extents[0] != static_cast<hsize_t>(chunks) || extents[1] != kRecordValues ||
-      extents[0] > file_bytes)
-    damaged_index(field.name, "its chunk index has the wrong shape");
-  std::vector<std::uint64_t> table(static_cast<std::size_t>(chunks) * kRecordValues);
-  hdf5_check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table.data()),
-             "reading " + path);
-  if (read_text_attribute(dataset.get(), "xxh3_64") != xxh3_64_hex(std::as_bytes(std::span(table))))
-    damaged_index(field.name, "its chunk index does not match its checksum");
-  const auto raw = static_cast<std::uint64_t>(field.chunk_rows * field.row_bytes);
-  for (std::size_t i = 0; i < table.size(); i += kRecordValues) {
-    const ChunkRecord record{table[i], table[i + 1], table[i + 2], table[i + 3]};
-    if (record.address > file_bytes || record.stored_bytes > file_bytes - record.address ||
-        record.raw_bytes != raw)
-      damaged_index(field.name, "chunk " + std::to_string(i / kRecordValues) +
-                                    " lies outside of the file or has the wrong size");
-    field.chunks.push_back(record);
-  }
-}
-
-}  // namespace
-
-std::vector<FieldIndex> read_shard_index(const std::filesystem::path& path,
-                                         const std::vector<std::string>& fields,
-                                         std::uint64_t file_bytes) try {
-  const Hdf5Session session;
-  const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "creating properties");
-  // Readers take no lock: some shared file systems have none to give.
-  hdf5_check(H5Pset_file_locking(access.get(), false, true), "switching file locks off");
-  const Hdf5Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose,
-                    "opening the shard");
-  if (read_text_attribute(file.get(), "format") != "ddl-shard")
-    throw failure("is not a ddl shard (root attribute \"format\")");
-  if (const std::string version = read_text_attribute(file.get(), "version"); version != "1")
-    throw failure("shard version '" + version + "' is unknown; this program reads version 1");
-  std::vector<FieldIndex> out;
-  for (const std::string& name : fields) {
-    out.push_back(read_layout(file.get(), name));
-    read_records(file.get(), out.back(), file_bytes);
-  }
-  return out;
-} catch (Error& error) {
-  throw error.with_file(path.string());
-}
-
-std::string unpack_chunk(const ChunkRecord& record, const std::vector<std::byte>& stored,
-                         std::vector<std::byte>& raw) {
-  if (const std::uint64_t found = xxh3_64(stored); found != record.xxh3_64)
-    return "checksum is " + hex64(found) + ", expected " + hex64(record.xxh3_64);
-  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != record.raw_bytes)
-    return "the zstd frame's content size is not " + std::to_string(record.raw_bytes);
-  raw.resize(record.raw_bytes);
-  const std::size_t got = ZSTD_decompress(raw.data(), raw.size(), stored.data(), stored.size());
-  if (ZSTD_isError(got) != 0) return std::string("zstd: ") + ZSTD_getErrorName(got);
-  return got == raw.size() ? "" : "the chunk is too short when decompressed";
-}
-
-std::string chunk_text(const FieldIndex& field, std::size_t chunk) {
-  const ChunkRecord& record = field.chunks[chunk];
-  return "field " + field.name + ", chunk " + std::to_string(chunk) + ", bytes " +
-         std::to_string(record.address) + ".." +
-         std::to_string(record.address + record.stored_bytes);
 }
 
 }  // namespace ddl

@@ -105,7 +105,7 @@ ShardFindings ShardChecker::check() {
     std::vector<std::string> names;
     for (const Field& field : manifest_.fields) names.push_back(field.name);
     names.emplace_back(kIdField);
-    const std::vector<FieldIndex> fields = read_shard_index(path_, names, file.size());
+    const std::vector<FieldIndex> fields = read_shard_index(path_, names);
     check_layout(fields);
     for (std::size_t i = 0; i < fields.size(); ++i)
       check_field(file, fields[i], i < manifest_.fields.size() ? &manifest_.fields[i] : nullptr);

@@ -39,7 +39,7 @@ TEST(Shard, ChunksAreFoundThroughTheIndexAndHoldTheirRows) {
   const test::TemporaryFolder folder;
   const std::vector<std::byte> image = make_shard(counting_field(), "train", 3);
   write_bytes_atomically(folder / "s.h5", image);
-  const auto fields = read_shard_index(folder / "s.h5", {"x"}, image.size());
+  const auto fields = read_shard_index(folder / "s.h5", {"x"});
   ASSERT_EQ(fields.size(), 1U);
   EXPECT_EQ(fields[0].rows, 5);
   EXPECT_EQ(fields[0].chunk_rows, 2);
@@ -83,7 +83,7 @@ TEST(Shard, EveryFlippedByteIsFoundOrHarmless) {
     damaged[i] ^= std::byte{0x55};
     write_bytes_atomically(folder / "d.h5", damaged);
     try {
-      const auto fields = read_shard_index(folder / "d.h5", {"x"}, damaged.size());
+      const auto fields = read_shard_index(folder / "d.h5", {"x"});
       for (const ChunkRecord& record : fields[0].chunks)
         EXPECT_LE(record.address + record.stored_bytes, damaged.size());
     } catch (const Error& error) {
@@ -95,10 +95,10 @@ TEST(Shard, EveryFlippedByteIsFoundOrHarmless) {
 TEST(Shard, OtherFilesAreRefused) {
   const test::TemporaryFolder folder;
   test::put(folder / "t.h5", "not HDF5 at all");
-  EXPECT_THROW(read_shard_index(folder / "t.h5", {"x"}, 15), Error);
+  EXPECT_THROW(read_shard_index(folder / "t.h5", {"x"}), Error);
   write_bytes_atomically(folder / "s.h5", make_shard(counting_field(), "train", 3));
   const Error error =
-      test::error_of([&] { read_shard_index(folder / "s.h5", {"nothing"}, 1 << 20); });
+      test::error_of([&] { read_shard_index(folder / "s.h5", {"nothing"}); });
   EXPECT_NE(std::string(error.what()).find("field nothing"), std::string::npos);
 }
 
