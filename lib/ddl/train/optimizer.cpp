@@ -1,7 +1,7 @@
 #include "ddl/train/optimizer.h"
 
 #include "ddl/base/error.h"
-#include "kernels/optimizer.h"
+#include "kernels/host_loops.h"
 
 #include <cmath>
 
@@ -32,32 +32,27 @@ Optimizer::Optimizer(const TrainingRecipe& recipe, std::vector<std::size_t> size
 
 void Optimizer::update(std::size_t parameter, std::size_t first, float learning_rate,
                        std::span<const float> gradient, std::span<float> weights) {
-  const auto decay = static_cast<float>(recipe_.weight_decay);
   if (adamw_) {
     const auto count = static_cast<double>(updates_);
-    const kernels::AdamwStep step{
-        learning_rate,
-        static_cast<float>(recipe_.beta1),
-        static_cast<float>(recipe_.beta2),
-        static_cast<float>(recipe_.epsilon),
-        decay,
-        static_cast<float>(1.0 - std::pow(recipe_.beta1, count)),
-        static_cast<float>(1.0 - std::pow(recipe_.beta2, count))};
-    float* m = first_[parameter].data() + first;
-    float* v = second_[parameter].data() + first;
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      kernels::adamw_update(step, gradient[i], m[i], v[i], weights[i]);
+    kernels::AdamwCoefficients coefficients;
+    coefficients.learning_rate = learning_rate;
+    coefficients.beta1 = static_cast<float>(recipe_.beta1);
+    coefficients.beta2 = static_cast<float>(recipe_.beta2);
+    coefficients.epsilon = static_cast<float>(recipe_.epsilon);
+    coefficients.weight_decay = static_cast<float>(recipe_.weight_decay);
+    coefficients.correction1 = static_cast<float>(1.0 - std::pow(recipe_.beta1, count));
+    coefficients.correction2 = static_cast<float>(1.0 - std::pow(recipe_.beta2, count));
+    kernels::adamw_update(weights.data(), first_[parameter].data() + first,
+                          second_[parameter].data() + first, gradient.data(), gradient.size(),
+                          coefficients);
     return;
   }
-  const kernels::SgdStep step{learning_rate, static_cast<float>(recipe_.momentum), decay};
-  if (first_.empty()) {
-    for (std::size_t i = 0; i < gradient.size(); ++i)
-      kernels::plain_sgd_update(step, gradient[i], weights[i]);
-    return;
-  }
-  float* velocity = first_[parameter].data() + first;
-  for (std::size_t i = 0; i < gradient.size(); ++i)
-    kernels::sgd_update(step, gradient[i], velocity[i], weights[i]);
+  kernels::SgdCoefficients coefficients;
+  coefficients.learning_rate = learning_rate;
+  coefficients.momentum = static_cast<float>(recipe_.momentum);
+  coefficients.weight_decay = static_cast<float>(recipe_.weight_decay);
+  float* velocity = first_.empty() ? nullptr : first_[parameter].data() + first;
+  kernels::sgd_update(weights.data(), velocity, gradient.data(), gradient.size(), coefficients);
 }
 
 std::vector<std::pair<std::string, std::vector<std::vector<float>>*>> Optimizer::state() {

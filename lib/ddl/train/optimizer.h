@@ -4,7 +4,7 @@
 //   adamw  w -= rate * decay * w;  m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2
 //          w -= rate * (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + epsilon)
 // as PyTorch's SGD (no dampening, no Nesterov) and AdamW (Loshchilov and Hutter, ICLR 2019); t
-// counts updates, not skipped steps. Arithmetic: kernels/optimizer.h.
+// counts updates, not skipped steps. Arithmetic: kernels/.
 //
 // Threads: one owner, but for update() on disjoint ranges.
 #pragma once

@@ -16,7 +16,7 @@ void compare(const char* key, const T& saved, const T& now, std::vector<std::str
   if (!(saved == now)) changed.emplace_back(key);
 }
 
-std::vector<std::string> changed_settings(const CheckpointHeader& saved, const Numerics& numerics,
+std::vector<std::string> changed_settings(const CheckpointRecord& saved, const Numerics& numerics,
                                           const TrainingRecipe& recipe) {
   std::vector<std::string> out;
   const Numerics& n = saved.numerics;
@@ -75,8 +75,8 @@ std::vector<NamedArray> TrainingRun::state_arrays() {
   return arrays;
 }
 
-CheckpointHeader TrainingRun::header() const {
-  CheckpointHeader out;
+CheckpointRecord TrainingRun::record_now() const {
+  CheckpointRecord out;
   out.step = step_;
   out.epoch = step_ / setup_.steps_per_epoch;
   out.step_in_epoch = step_ % setup_.steps_per_epoch;
@@ -85,7 +85,7 @@ CheckpointHeader TrainingRun::header() const {
   out.skipped_in_a_row = skipped_in_a_row_;
   out.numerics = record_.numerics;
   out.recipe = record_.recipe;
-  out.exponents = runner_->exponents();
+  out.exponents = runner_->exponents().exponents;
   out.best = best_;
   out.dataset_hash = setup_.dataset->hash();
   out.model_hash = setup_.model->structure_hash();
@@ -112,7 +112,7 @@ std::string TrainingRun::agreed_hash() {
 }
 
 void TrainingRun::save() {
-  CheckpointHeader head = header();
+  CheckpointRecord head = record_now();
   head.parameters_hash = agreed_hash();
   agree(communicator_, [&] {
     if (communicator_.rank() != 0) return;
@@ -126,8 +126,8 @@ void TrainingRun::save() {
 
 void TrainingRun::send_checkpoint(Checkpoint& checkpoint) {
   const std::string text =
-      communicator_.broadcast_text(checkpoint_header_text(checkpoint.header), 0);
-  checkpoint.header = parse_checkpoint_header(text, options_.output);
+      communicator_.broadcast_text(checkpoint_record_text(checkpoint.record), 0);
+  checkpoint.record = parse_checkpoint_record(text, options_.output);
   const std::int64_t bytes =
       communicator_.all_reduce(static_cast<std::int64_t>(checkpoint.state.size()), ReduceOp::max);
   checkpoint.state.resize(static_cast<std::size_t>(bytes));
@@ -148,10 +148,10 @@ void TrainingRun::restore_optimizer(const Checkpoint& checkpoint) {
     for (std::size_t p = 0; p < values->size(); ++p)
       copy_array(arrays, "optimizer/" + what + "/" + names[p],
                  std::as_writable_bytes(std::span((*values)[p])));
-  runner_->optimizer().set_updates(checkpoint.header.optimizer_updates);
+  runner_->optimizer().set_updates(checkpoint.record.optimizer_updates);
 }
 
-void TrainingRun::require_same_course(const CheckpointHeader& head) {
+void TrainingRun::require_same_course(const CheckpointRecord& head) {
   if (head.dataset_hash != setup_.dataset->hash())
     throw bad_input("the run was made with another data set (hash " + head.dataset_hash + ")",
                     "resume with the run's own plan");
@@ -196,7 +196,7 @@ void TrainingRun::resume() {
   }
   send_checkpoint(checkpoint);
   agree(communicator_, [&] {
-    const CheckpointHeader& head = checkpoint.header;
+    const CheckpointRecord& head = checkpoint.record;
     require_same_course(head);
     restore_weights(checkpoint);
     restore_optimizer(checkpoint);
@@ -211,12 +211,11 @@ void TrainingRun::resume() {
   });
   const std::string hash = agreed_hash();
   agree(communicator_, [&] {
-    if (hash != checkpoint.header.parameters_hash)
+    if (hash != checkpoint.record.parameters_hash)
       throw failure("the parameters read from the checkpoint have another hash than its record");
   });
   check_numeric_class(false);
-  if (!checkpoint.header.exponents.exponents.empty())
-    runner_->set_exponents(checkpoint.header.exponents);
+  if (!checkpoint.record.exponents.empty()) runner_->set_exponents({checkpoint.record.exponents});
   say("resumed at step " + std::to_string(step_));
 }
 

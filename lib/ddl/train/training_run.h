@@ -50,13 +50,13 @@ class TrainingRun {
 
   // run_state.cpp: checkpoints
   std::vector<NamedArray> state_arrays();
-  CheckpointHeader header() const;
+  CheckpointRecord record_now() const;
   void save();
   void resume();
   void send_checkpoint(Checkpoint& checkpoint);  // from rank 0 to all
   void restore_weights(const Checkpoint& checkpoint);
   void restore_optimizer(const Checkpoint& checkpoint);
-  void require_same_course(const CheckpointHeader& header);
+  void require_same_course(const CheckpointRecord& saved);
   void use_best_weights();
   std::string agreed_hash();
 
@@ -84,7 +84,7 @@ class TrainingRun {
   std::int64_t step_ = 0, saved_step_ = -1, checkpoint_every_ = 0;
   std::int64_t skipped_steps_ = 0, skipped_in_a_row_ = 0;
   double epoch_loss_ = 0, epoch_weight_ = 0;
-  BestModel best_;
+  BestRecord best_;
 
   // Sums over this process's steps, for the report.
   std::int64_t steps_here_ = 0, tasks_here_ = 0, samples_here_ = 0, all_samples_ = 0;

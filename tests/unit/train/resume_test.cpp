@@ -56,14 +56,14 @@ TEST_F(Resume, InMidEpochOnAnotherNumberOfWorkers) {
   std::vector<std::string> skipped;
   const auto checkpoint = newest_checkpoint(folder_ / "broken" / "checkpoints", skipped);
   ASSERT_TRUE(checkpoint);
-  EXPECT_GT(checkpoint->header.step_in_epoch, 0) << "in mid-epoch";
+  EXPECT_GT(checkpoint->record.step_in_epoch, 0) << "in mid-epoch";
 
   TrainOptions again = adamw(three, "broken");
   again.resume = true;
   again.force = false;
   const RunRecord record = train_on(3, again);
   EXPECT_EQ(record.parameters_hash, unbroken);
-  EXPECT_THAT(record.resumed_at, ElementsAre(checkpoint->header.step));
+  EXPECT_THAT(record.resumed_at, ElementsAre(checkpoint->record.step));
   // Each step is told once.
   std::istringstream lines(read_text(folder_ / "broken" / "metrics.jsonl"));
   std::int64_t steps = 0;
