@@ -29,6 +29,11 @@ struct PlanRequest {
 };
 
 // Throws bad_input for requests that cannot be planned (fewer samples than a global batch, …).
+//
+// A task size that is not given is chosen among powers of two and measured sizes: with measured
+// times, of the sizes that leave at least 2 tasks for each lane, the smallest whose step is within
+// 2 % of the shortest (small tasks are easier to share and to move); without, the largest that
+// leaves at least 4 tasks for each lane.
 Plan make_plan(const PlanRequest& request);
 
 // The table of `ddl-plan --explain`.
@@ -37,5 +42,12 @@ std::string explain_plan(const Plan& plan);
 // Another number of workers: tasks are dealt again in proportion to planned rates; numerics stay.
 // Workers beyond the planned ones get the mean planned rate.
 Plan deal_again(const Plan& plan, int workers);
+
+// `count` workers of one node of which nothing is known but that they are equal: for planning
+// without a profile. Plans made from it predict no times.
+Cluster equal_workers(int count);
+
+// The first `count` workers of a cluster; bad_input when there are fewer.
+Cluster first_workers(const Cluster& cluster, int count);
 
 }  // namespace ddl

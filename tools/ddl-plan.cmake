@@ -1,0 +1,1 @@
+ddl_tool(ddl-plan ddl::plan ddl::cli)
