@@ -382,6 +382,11 @@ Program compile(const Graph& graph, const ExecutorOptions& options) {
         "use float32 or bfloat16");
   }
   onednn::cap_instruction_set(options.isa);
+  if (options.dtype == DType::bf16 && !onednn::has_avx512()) {
+    throw bad_input("products in bfloat16 need AVX-512, which " +
+                        onednn::effective_instruction_set() + " has not",
+                    "use float32");
+  }
   // Primitives split their work by the thread count that they find when they are made.
   const RunState state(options.threads);
   return Compiler(graph, options).run();

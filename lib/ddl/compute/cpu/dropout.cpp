@@ -1,5 +1,9 @@
 // Dropout: what is kept depends on (seed, step, sample, op) alone, never on the task's place or on
-// who runs it. The op is named by its node's name.
+// who runs it. The op is named by the hash of its node's name.
+//
+// Philox twice, without memory of its own (fixed for ever: changing it changes trained models):
+//   key     = first two words of philox({seed, op}, {step})
+//   element = word i mod 4 of philox({i / 4, sample, 0}, key), kept when below (1 - ratio) 2^32
 #include "ddl/base/checksum.h"
 #include "ddl/base/error.h"
 #include "ddl/base/random.h"
@@ -12,6 +16,13 @@
 
 namespace ddl::cpu {
 namespace {
+
+std::uint32_t low(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+std::uint32_t high(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value >> 32);
+}
 
 void make_dropout(Compiler& compiler, const Node& node) {
   const TensorId x = node.inputs[0];
@@ -34,11 +45,16 @@ void make_dropout(Compiler& compiler, const Node& node) {
     }
     const std::size_t per_sample = count / samples;
     auto* kept = static_cast<std::uint8_t*>(p[2]);
+    const auto words = philox_block({low(key.seed), high(key.seed), low(op), high(op)},
+                                    {low(key.step), high(key.step)});
     for (std::size_t sample = 0; sample < samples; ++sample) {
-      Random random(key.seed, "dropout", key.step,
-                    static_cast<std::uint64_t>(key.sample_ids[sample]), op);
-      for (std::size_t i = 0; i < per_sample; ++i) {
-        kept[sample * per_sample + i] = random.next_u32() < threshold ? 1 : 0;
+      const auto id = static_cast<std::uint64_t>(key.sample_ids[sample]);
+      std::uint8_t* row = kept + sample * per_sample;
+      for (std::size_t i = 0; i < per_sample; i += 4) {
+        const auto block = philox_block({low(i / 4), low(id), high(id), 0}, {words[0], words[1]});
+        for (std::size_t k = 0; k < 4 && i + k < per_sample; ++k) {
+          row[i + k] = block[k] < threshold ? 1 : 0;
+        }
       }
     }
     masked(count, static_cast<const float*>(p[0]), kept, factor, static_cast<float*>(p[1]));

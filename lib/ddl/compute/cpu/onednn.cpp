@@ -82,6 +82,11 @@ std::string effective_instruction_set() {
              : "isa " + std::to_string(static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
 }
 
+bool has_avx512() {
+  const InstructionSet* set = effective();
+  return set == nullptr || set->level >= kAvx512Level;  // sets unknown to us are newer ones
+}
+
 std::string version_text() {
   const dnnl_version_t* version = dnnl_version();
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +

@@ -26,6 +26,7 @@ const dnnl::engine& engine();
 // and must come before its first use of oneDNN; bad_input when a lower one is asked for later.
 void cap_instruction_set(std::string_view isa);
 std::string effective_instruction_set();
+bool has_avx512();
 std::string version_text();
 
 // Throws failure with the library's text unless the status is success.
