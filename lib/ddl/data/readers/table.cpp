@@ -371,7 +371,8 @@ SourceSummary TableReader::scan(const Schema* train) {
   }
   summary.samples = samples_;
   summary.bytes = rows_->stored_bytes();
-  summary.lines.insert(summary.lines.begin(), rows_->lines().begin(), rows_->lines().end());
+  const std::vector<std::string> lines = rows_->lines();
+  summary.lines.insert(summary.lines.begin(), lines.begin(), lines.end());
   for (const Column& column : columns_) {
     if (column.missing == 0 || column.use == Use::dropped) continue;
     summary.has_missing = summary.has_missing || column.use == Use::numeric;
