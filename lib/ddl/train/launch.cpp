@@ -162,7 +162,8 @@ LaunchCommand launch_command(const LaunchRequest& request, const HostFacts& fact
                           std::to_string(facts.processors) +
                           " processors here: mpirun gets --oversubscribe");
   }
-  if (crowded) add({"--mca", "mpi_yield_when_idle", "1"});
+  // A worker that waits must not keep its own lanes and readers, or its neighbours, off the cores.
+  add({"--mca", "mpi_yield_when_idle", "1"});
   if (!request.hosts.empty()) {
     args.insert(args.end(), {"--map-by", "slot", "--host", host_list(request)});
     for (const std::string& name : request.forwarded) args.insert(args.end(), {"-x", name});

@@ -34,7 +34,7 @@ void TrainingRun::say_epoch(const std::map<std::string, double>& metrics) {
   const double left = steps_here_ > 0 ? step_seconds_ / static_cast<double>(steps_here_) *
                                             static_cast<double>(total - step_)
                                       : 0;
-  say(line + " " + format_rate(rate, "samples/s") + ", " + format_seconds(left) + " left");
+  say(line + " " + format_rate(rate, "samples") + ", " + format_seconds(left) + " left");
 }
 
 void TrainingRun::collect_reports() {

@@ -112,7 +112,7 @@ void TrainingRun::account(const StepResult& result, double seconds) {
   if (progress_) {
     progress_->set(static_cast<std::uint64_t>(step_ + 1));
     progress_->note("loss " + metric_text(result.loss) + ", " +
-                    format_rate(static_cast<double>(all_samples_) / step_seconds_, "samples/s"));
+                    format_rate(static_cast<double>(all_samples_) / step_seconds_, "samples"));
   }
 }
 

@@ -38,7 +38,7 @@ class CheckpointTest : public TrainFixture {
     out.numerics.libraries = {{"oneDNN", "2.6.3"}};
     out.recipe.class_weights = {0.1, 1.0 / 3};
     out.recipe.learning_rate = 0.1 + 0.2;
-    out.exponents = {-7, ExactExponents::kZero, 12};
+    out.exponents = {-7, INT32_MIN, 12};
     out.best = {"val accuracy", 2.0 / 3, step, 4};
     out.dataset_hash = out.model_hash = out.parameters_hash = std::string(32, 'a');
     out.resumed_at = {3, 9};

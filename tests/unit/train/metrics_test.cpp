@@ -46,7 +46,9 @@ TEST(AreaUnderRoc, AgreesWithAllPairs) {
           ordered += a.first > b.first ? 1 : a.first == b.first ? 0.5 : 0;
           ++pairs;
         }
-    if (pairs > 0) EXPECT_DOUBLE_EQ(area_under_roc(scores), ordered / pairs);
+    if (pairs > 0) {
+      EXPECT_DOUBLE_EQ(area_under_roc(scores), ordered / pairs);
+    }
   }
 }
 
