@@ -2,8 +2,8 @@
 //
 // Entries are taken in the order of their bytes, so the order of a directory does not matter.
 // Hidden entries and plain files beside the class folders are never classes. What is in a class
-// folder and is no image by content is ignored and counted; a class without any image is an error
-// unless the user keeps it.
+// folder and is no image by content is ignored and counted, or damaged when it is named like one; a
+// class without any image is an error unless the user keeps it.
 #include "ddl/base/checksum.h"
 #include "ddl/base/error.h"
 #include "ddl/base/file.h"
@@ -13,6 +13,7 @@
 #include "ddl/data/readers/table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <system_error>
 
@@ -38,6 +39,13 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 
 bool is_hidden(const fs::path& path) {
   return path.filename().string().starts_with('.');
+}
+
+bool is_named_like_an_image(const fs::path& path) {
+  std::string suffix = path.extension().string();
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
 }
 
 std::string some(const std::vector<std::string>& names) {
@@ -153,7 +161,11 @@ void ImageFolderReader::inspect(SourceSummary& summary) {
     bytes[i] = fs::file_size(path);
     std::vector<std::byte> head = load(file, kHead);
     const ImageType type = image_type(head);
-    if (type == ImageType::none) return;
+    if (type == ImageType::none) {
+      if (is_named_like_an_image(file.name))
+        problems[i] = "is named like an image, but its content is neither JPEG nor PNG";
+      return;
+    }
     problems[i] = read_image_info(head, file.info);
     // The frame header may stand behind long metadata.
     if (!problems[i].empty() && head.size() == kHead)
@@ -162,7 +174,7 @@ void ImageFolderReader::inspect(SourceSummary& summary) {
   });
   std::vector<ImageFile> kept;
   for (std::size_t i = 0; i < files_.size(); ++i) {
-    if (files_[i].info.type == ImageType::none) {
+    if (files_[i].info.type == ImageType::none && problems[i].empty()) {
       not_images_.push_back(files_[i].name);
       continue;
     }
