@@ -1,47 +1,43 @@
+#include "kernels/grid.cuh"
 #include "kernels/optimizer_device.h"
+
+#include <cuda_runtime_api.h>
 
 namespace ddl::kernels {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kMaximumBlocks = 65535;
-
-int blocks_for(std::size_t count) {
-  const std::size_t blocks = (count + kThreads - 1) / kThreads;
-  return static_cast<int>(blocks < kMaximumBlocks ? blocks : kMaximumBlocks);
-}
-
-__global__ void sgd_kernel(SgdStep step, const float* gradient, std::size_t count, float* velocity,
-                           float* weights) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
-       i += stride) {
-    sgd_update(step, gradient[i], velocity[i], weights[i]);
+__global__ void sgd_kernel(float* weights, float* velocity, const float* gradient, std::size_t n,
+                           SgdCoefficients c) {
+  for (std::size_t i = grid_first(); i < n; i += grid_stride()) {
+    if (velocity == nullptr) {
+      sgd_plain_element(weights[i], gradient[i], c);
+    } else {
+      sgd_momentum_element(weights[i], velocity[i], gradient[i], c);
+    }
   }
 }
 
-__global__ void adamw_kernel(AdamwStep step, const float* gradient, std::size_t count, float* m,
-                             float* v, float* weights) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
-       i += stride) {
-    adamw_update(step, gradient[i], m[i], v[i], weights[i]);
-  }
+__global__ void adamw_kernel(float* weights, float* first, float* second, const float* gradient,
+                             std::size_t n, AdamwCoefficients c) {
+  for (std::size_t i = grid_first(); i < n; i += grid_stride())
+    adamw_element(weights[i], first[i], second[i], gradient[i], c);
 }
 
 }  // namespace
 
-cudaError_t sgd_update_device(const SgdStep& step, const float* gradient, std::size_t count,
-                              float* velocity, float* weights, cudaStream_t stream) {
-  if (count == 0) return cudaSuccess;
-  sgd_kernel<<<blocks_for(count), kThreads, 0, stream>>>(step, gradient, count, velocity, weights);
+int launch_sgd_update(float* weights, float* velocity, const float* gradient, std::size_t n,
+                      const SgdCoefficients& coefficients, CUstream_st* stream) {
+  if (n == 0) return cudaSuccess;
+  sgd_kernel<<<grid_blocks(n), kThreadsPerBlock, 0, stream>>>(weights, velocity, gradient, n,
+                                                              coefficients);
   return cudaGetLastError();
 }
 
-cudaError_t adamw_update_device(const AdamwStep& step, const float* gradient, std::size_t count,
-                                float* m, float* v, float* weights, cudaStream_t stream) {
-  if (count == 0) return cudaSuccess;
-  adamw_kernel<<<blocks_for(count), kThreads, 0, stream>>>(step, gradient, count, m, v, weights);
+int launch_adamw_update(float* weights, float* first, float* second, const float* gradient,
+                        std::size_t n, const AdamwCoefficients& coefficients, CUstream_st* stream) {
+  if (n == 0) return cudaSuccess;
+  adamw_kernel<<<grid_blocks(n), kThreadsPerBlock, 0, stream>>>(weights, first, second, gradient, n,
+                                                                coefficients);
   return cudaGetLastError();
 }
 

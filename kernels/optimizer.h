@@ -1,40 +1,69 @@
-// Optimizer updates of one element, each written once for host and device. The order of operations
-// is part of a run's bits: none of them may be contracted to a fused multiply-add.
+// Optimizer updates of one element, in single precision with one order of operations.
+//
+//   SGD    s = g + decay w;  v = momentum v + s;  w -= rate (s + momentum v  or  v)
+//          (PyTorch's, no dampening; the first with Nesterov; without momentum w -= rate s)
+//   AdamW  m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2
+//          w = (w - rate decay w) - rate (m / c1) / (sqrt(v / c2) + epsilon),  ci = 1 - bi^t
+//          (Loshchilov and Hutter, ICLR 2019)
 #pragma once
 
 #include "kernels/portable.h"
 
+#ifndef __CUDACC__
 #include <cmath>
+#endif
 
 namespace ddl::kernels {
 
-// SGD with momentum as Sutskever et al. (ICML 2013) in the form PyTorch uses:
-//   v = momentum * v + (g + decay * w);  w = w - rate * v
-struct SgdStep {
-  float learning_rate, momentum, decay;
+struct SgdCoefficients {
+  float learning_rate = 0;
+  float momentum = 0;
+  float weight_decay = 0;
+  bool nesterov = false;
 };
-DDL_HOST_DEVICE inline void sgd_update(const SgdStep& step, float gradient, float& velocity,
-                                       float& weight) {
-  velocity = step.momentum * velocity + (gradient + step.decay * weight);
-  weight = weight - step.learning_rate * velocity;
-}
-// Without momentum there is no velocity to keep.
-DDL_HOST_DEVICE inline void plain_sgd_update(const SgdStep& step, float gradient, float& weight) {
-  weight = weight - step.learning_rate * (gradient + step.decay * weight);
+
+struct AdamwCoefficients {
+  float learning_rate = 0;
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+  float weight_decay = 0;
+  float correction1 = 1;  // 1 - beta1^t, t = 1 at the first update
+  float correction2 = 1;  // 1 - beta2^t
+};
+
+// Correctly rounded on both sides.
+DDL_HOST_DEVICE inline float square_root(float value) {
+#ifdef __CUDA_ARCH__
+  return __fsqrt_rn(value);
+#elif defined(__CUDACC__)
+  return __builtin_sqrtf(value);
+#else
+  return std::sqrt(value);
+#endif
 }
 
-// AdamW (Loshchilov and Hutter, ICLR 2019): decay is decoupled from the gradient.
-// correction1 = 1 - beta1^t, correction2 = 1 - beta2^t for the t-th update, counted from 1.
-struct AdamwStep {
-  float learning_rate, beta1, beta2, epsilon, decay, correction1, correction2;
-};
-DDL_HOST_DEVICE inline void adamw_update(const AdamwStep& step, float gradient, float& m, float& v,
-                                         float& weight) {
-  m = step.beta1 * m + (1.0F - step.beta1) * gradient;
-  v = step.beta2 * v + (1.0F - step.beta2) * gradient * gradient;
-  const float decayed = weight - step.learning_rate * step.decay * weight;
-  weight = decayed - step.learning_rate * (m / step.correction1) /
-                         (sqrtf(v / step.correction2) + step.epsilon);
+DDL_HOST_DEVICE inline void sgd_plain_element(float& weight, float gradient,
+                                              const SgdCoefficients& c) {
+  const float step = gradient + c.weight_decay * weight;
+  weight = weight - c.learning_rate * step;
+}
+
+DDL_HOST_DEVICE inline void sgd_momentum_element(float& weight, float& velocity, float gradient,
+                                                 const SgdCoefficients& c) {
+  const float step = gradient + c.weight_decay * weight;
+  velocity = c.momentum * velocity + step;
+  const float direction = c.nesterov ? step + c.momentum * velocity : velocity;
+  weight = weight - c.learning_rate * direction;
+}
+
+DDL_HOST_DEVICE inline void adamw_element(float& weight, float& first, float& second,
+                                          float gradient, const AdamwCoefficients& c) {
+  first = c.beta1 * first + (1.0F - c.beta1) * gradient;
+  second = c.beta2 * second + (1.0F - c.beta2) * gradient * gradient;
+  const float decayed = weight - c.learning_rate * c.weight_decay * weight;
+  weight = decayed - c.learning_rate * (first / c.correction1) /
+                         (square_root(second / c.correction2) + c.epsilon);
 }
 
 }  // namespace ddl::kernels

@@ -1,18 +1,20 @@
-// Launchers of the optimizer updates on a GPU. Pointers are device memory; calls return at once and
-// run in order on the stream. Compiled only where nvcc is.
+// Optimizer updates on a GPU, with the bits of the host. Pointers are device memory; calls return
+// at once, run in order on the stream, and give a cudaError_t as int (0: launched). Compiled only
+// where nvcc is. No CUDA header is needed to include this one.
 #pragma once
 
 #include "kernels/optimizer.h"
 
 #include <cstddef>
 
-#include <cuda_runtime_api.h>
+struct CUstream_st;  // *: cudaStream_t
 
 namespace ddl::kernels {
 
-cudaError_t sgd_update_device(const SgdStep& step, const float* gradient, std::size_t count,
-                              float* velocity, float* weights, cudaStream_t stream);
-cudaError_t adamw_update_device(const AdamwStep& step, const float* gradient, std::size_t count,
-                                float* m, float* v, float* weights, cudaStream_t stream);
+// velocity may be null when the momentum is 0.
+int launch_sgd_update(float* weights, float* velocity, const float* gradient, std::size_t n,
+                      const SgdCoefficients& coefficients, CUstream_st* stream);
+int launch_adamw_update(float* weights, float* first, float* second, const float* gradient,
+                        std::size_t n, const AdamwCoefficients& coefficients, CUstream_st* stream);
 
 }  // namespace ddl::kernels

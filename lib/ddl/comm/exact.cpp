@@ -1,141 +1,83 @@
 #include "ddl/comm/exact.h"
 
 #include "ddl/base/error.h"
+#include "ddl/comm/blocks_internal.h"
 #include "kernels/exact.h"
+#include "kernels/host_loops.h"
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cmath>
-#include <functional>
 #include <mutex>
-#include <thread>
+#include <utility>
 
 namespace ddl {
 namespace {
 
-// Elements that one lock guards: 128 KiB of sums, so that lanes folding the same tensor stay apart.
-constexpr std::size_t kBlock = 16384;
-// Largest E whose quantum's second accumulator still has a normal double, and smallest that the
-// smallest normal float needs.
-constexpr std::int32_t kLowestExponent = -125;
-constexpr std::int32_t kHighestExponent = 128;
+constexpr std::int64_t kMostTasks = std::int64_t{1} << 22;  // beyond, 2^E itself would not fit
+constexpr int kLargestExponent = 128;                       // of the largest float
 
-int ceil_log2(std::int64_t value) {
-  return value <= 1 ? 0 : std::bit_width(static_cast<std::uint64_t>(value - 1));
-}
-
-void raise(std::atomic<std::uint32_t>& target, std::uint32_t value) {
-  std::uint32_t seen = target.load(std::memory_order_relaxed);
-  while (seen < value && !target.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
-  }
-}
-
-std::size_t blocks_of(std::size_t elements) {
-  return (elements + kBlock - 1) / kBlock;
-}
-
-// Runs body(first, count) over the blocks of a tensor under each block's lock, starting at another
-// block for each thread.
-template <class Body>
-void for_each_block(std::size_t elements, std::vector<std::mutex>& locks, std::size_t first_lock,
-                    const Body& body) {
-  const std::size_t blocks = blocks_of(elements);
-  const std::size_t start =
-      blocks < 2 ? 0 : std::hash<std::thread::id>{}(std::this_thread::get_id()) % blocks;
-  for (std::size_t i = 0; i < blocks; ++i) {
-    const std::size_t block = (start + i) % blocks;
-    const std::size_t first = block * kBlock;
-    const std::lock_guard lock(locks[first_lock + block]);
-    body(first, std::min(kBlock, elements - first));
+void raise(std::atomic<std::uint32_t>& value, std::uint32_t to) {
+  std::uint32_t seen = value.load(std::memory_order_relaxed);
+  while (seen < to && !value.compare_exchange_weak(seen, to, std::memory_order_relaxed)) {
   }
 }
 
 }  // namespace
 
 struct ExactAccumulator::Impl {
-  std::vector<std::size_t> sizes, offsets, first_lock;
-  int task_bits;  // L
-  std::vector<std::int64_t> sums;
-  std::vector<std::vector<std::int64_t>> spills;  // per tensor; empty until needed
-  std::vector<std::mutex> locks;                  // one per block
-  std::mutex spill_lock;
-  std::vector<std::atomic<std::uint32_t>> largest;  // magnitude bits of this step
-  std::vector<std::atomic<bool>> spilled;
-  std::atomic<std::int64_t> bad_tensor;
-  std::vector<std::int32_t> exponents;       // kept from step to step; kZero: was zero so far
-  std::vector<std::int32_t> step_exponents;  // what this step uses
+  // What the tasks of this step have shown of a tensor.
+  struct Seen {
+    std::atomic<std::uint32_t> largest{0};  // bits of the largest finite |g|
+    std::atomic<bool> bad{false};
+    std::mutex mutex;                  // of the allocation of `second`
+    std::vector<std::int64_t> second;  // empty until a task spills
+  };
+  enum class Phase { outside, adding, reduced };
 
-  static constexpr std::int64_t kNoTensorBad = INT64_MAX;
-
-  Impl(std::vector<std::size_t> tensor_sizes, std::int64_t tasks)
-      : sizes(std::move(tensor_sizes)),
-        task_bits(ceil_log2(tasks)),
-        largest(sizes.size()),
-        spilled(sizes.size()),
-        bad_tensor(kNoTensorBad),
+  Impl(std::span<const std::size_t> sizes, std::int64_t tasks)
+      : tensors(sizes),
+        limit_bits(62 - static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tasks - 1)))),
         exponents(sizes.size(), ExactExponents::kZero),
-        step_exponents(sizes.size(), 0) {
-    std::size_t elements = 0, blocks = 0;
-    for (const std::size_t size : sizes) {
-      offsets.push_back(elements);
-      first_lock.push_back(blocks);
-      elements += size;
-      blocks += blocks_of(size);
-    }
-    sums.resize(elements);
-    spills.resize(sizes.size());
-    locks = std::vector<std::mutex>(blocks);
+        step_exponents(sizes.size(), 0),
+        sums(tensors.elements()),
+        seen(std::make_unique<Seen[]>(sizes.size())) {}
+
+  std::span<std::int64_t> sums_of(std::size_t first_tensor, std::size_t last_tensor) {
+    const std::size_t from = tensors.first(first_tensor);
+    const std::size_t to = tensors.first(last_tensor) + tensors.size(last_tensor);
+    return std::span(sums).subspan(from, to - from);
   }
 
-  void choose_step_exponents() {
-    std::int32_t highest = ExactExponents::kZero;
-    for (const std::int32_t exponent : exponents) highest = std::max(highest, exponent);
-    // A model whose every tensor was zero so far has no measure yet: 2^0 is as good as any.
-    if (highest == ExactExponents::kZero) highest = 0;
-    for (std::size_t t = 0; t < sizes.size(); ++t) {
-      step_exponents[t] = exponents[t] == ExactExponents::kZero ? highest : exponents[t];
-    }
-  }
+  ExactStep agree(Communicator& communicator, std::vector<bool>& spilled);
+  void reduce_tensors(Communicator& communicator, std::size_t first, std::size_t last,
+                      const std::vector<bool>& spilled);
 
-  void mark_bad(std::size_t tensor) {
-    auto index = static_cast<std::int64_t>(tensor);
-    std::int64_t seen = bad_tensor.load();
-    while (index < seen && !bad_tensor.compare_exchange_weak(seen, index)) {
-    }
-  }
-
-  std::int64_t* spill_of(std::size_t tensor) {
-    const std::lock_guard lock(spill_lock);
-    if (spills[tensor].empty()) spills[tensor].resize(sizes[tensor]);
-    return spills[tensor].data();
-  }
-
-  const std::int64_t* spill_or_null(std::size_t tensor) const {
-    return spilled[tensor].load(std::memory_order_relaxed) ? spills[tensor].data() : nullptr;
-  }
+  StripedTensors tensors;
+  int limit_bits;
+  std::vector<std::int32_t> exponents, step_exponents;
+  std::vector<std::int64_t> sums;
+  std::unique_ptr<Seen[]> seen;
+  Phase phase = Phase::outside;
+  bool bad = false;
 };
 
-ExactAccumulator::ExactAccumulator(std::vector<std::size_t> sizes, std::int64_t tasks_per_step)
-    : impl_(std::make_unique<Impl>(std::move(sizes), tasks_per_step)) {
-  if (tasks_per_step < 1 || impl_->task_bits > 20) {
-    throw bad_input(std::to_string(tasks_per_step) + " tasks a step",
-                    "the exact reduction takes 1 to 2^20; use a larger task size");
+ExactAccumulator::ExactAccumulator(std::vector<std::size_t> sizes, std::int64_t tasks_per_step) {
+  if (tasks_per_step < 1 || tasks_per_step > kMostTasks) {
+    throw bad_input("exact reduction: " + std::to_string(tasks_per_step) + " tasks a step",
+                    "use 1 to " + std::to_string(kMostTasks));
   }
+  impl_ = std::make_unique<Impl>(sizes, tasks_per_step);
 }
 
 ExactAccumulator::~ExactAccumulator() = default;
 
 void ExactAccumulator::observe_exponents(int tensor, std::span<const float> values) {
-  const std::uint32_t bits = kernels::largest_magnitude_bits(values.data(), values.size());
-  if (bits == 0) return;
-  if (bits >= kernels::kInfinityBits) {
-    throw failure(
-        "task 0 gives a gradient that is not finite (tensor " + std::to_string(tensor) + ")",
-        "look for NaN or Inf in the data, or lower the initial weights");
-  }
-  std::int32_t& exponent = impl_->exponents[static_cast<std::size_t>(tensor)];
-  exponent = std::max({exponent, kernels::exponent_of_magnitude(bits), kLowestExponent});
+  Impl& s = *impl_;
+  const std::size_t t = s.tensors.checked(tensor, 0, values.size());
+  const std::uint32_t largest = kernels::max_absolute_bits(values.data(), values.size());
+  if (largest == 0 || largest >= kernels::kInfinityBits) return;
+  s.exponents[t] = std::max(s.exponents[t], kernels::exponent_bound(largest));
 }
 
 ExactExponents ExactAccumulator::exponents() const {
@@ -143,103 +85,126 @@ ExactExponents ExactAccumulator::exponents() const {
 }
 
 void ExactAccumulator::set_exponents(const ExactExponents& exponents) {
-  if (exponents.exponents.size() != impl_->sizes.size()) {
-    throw bad_input("found exponents of " + std::to_string(exponents.exponents.size()) +
-                    " tensors, expected " + std::to_string(impl_->sizes.size()));
+  Impl& s = *impl_;
+  if (exponents.exponents.size() != s.exponents.size()) {
+    throw bad_input("exact reduction: exponents of " + std::to_string(exponents.exponents.size()) +
+                    " tensors for " + std::to_string(s.exponents.size()));
   }
-  for (const std::int32_t exponent : exponents.exponents) {
-    if (exponent != ExactExponents::kZero &&
-        (exponent < kLowestExponent || exponent > kHighestExponent)) {
-      throw bad_input("found exponent " + std::to_string(exponent) + ", expected " +
-                      std::to_string(kLowestExponent) + " to " + std::to_string(kHighestExponent));
+  for (const std::int32_t e : exponents.exponents) {
+    if (e != ExactExponents::kZero && (e < kernels::kSmallestExponent || e > kLargestExponent)) {
+      throw bad_input("exact reduction: exponent " + std::to_string(e) + " is no float's");
     }
   }
-  impl_->exponents = exponents.exponents;
+  s.exponents = exponents.exponents;
 }
 
 void ExactAccumulator::begin_step() {
-  Impl& impl = *impl_;
-  std::fill(impl.sums.begin(), impl.sums.end(), 0);
-  for (std::size_t t = 0; t < impl.sizes.size(); ++t) {
-    impl.largest[t].store(0, std::memory_order_relaxed);
-    if (impl.spilled[t].exchange(false)) {
-      std::fill(impl.spills[t].begin(), impl.spills[t].end(), 0);
-    }
+  Impl& s = *impl_;
+  std::int32_t model = ExactExponents::kZero;
+  for (const std::int32_t e : s.exponents) model = std::max(model, e);
+  if (model == ExactExponents::kZero) model = 0;
+  for (std::size_t t = 0; t < s.tensors.count(); ++t) {
+    s.step_exponents[t] = s.exponents[t] == ExactExponents::kZero ? model : s.exponents[t];
+    s.seen[t].largest = 0;
+    s.seen[t].bad = false;
+    std::vector<std::int64_t>().swap(s.seen[t].second);
   }
-  impl.bad_tensor.store(Impl::kNoTensorBad);
-  impl.choose_step_exponents();
+  s.tensors.begin();
+  s.bad = false;
+  s.phase = Impl::Phase::adding;
 }
 
 void ExactAccumulator::add(int tensor, std::span<const float> values) {
-  Impl& impl = *impl_;
-  const auto t = static_cast<std::size_t>(tensor);
-  if (values.size() != impl.sizes[t]) {
-    throw failure("internal error: tensor " + std::to_string(tensor) + " has " +
-                  std::to_string(impl.sizes[t]) + " elements, " + std::to_string(values.size()) +
-                  " were added");
+  Impl& s = *impl_;
+  const std::size_t t = s.tensors.checked(tensor, 0, values.size());
+  if (values.size() != s.tensors.size(t)) {
+    throw failure("reduction: tensor " + std::to_string(tensor) + " has " +
+                  std::to_string(s.tensors.size(t)) + " elements, not " +
+                  std::to_string(values.size()));
   }
-  const std::uint32_t bits = kernels::largest_magnitude_bits(values.data(), values.size());
-  if (bits == 0) return;
-  if (bits >= kernels::kInfinityBits) {
-    impl.mark_bad(t);
+  if (s.phase != Impl::Phase::adding) throw failure("reduction: add() outside a step");
+
+  const std::uint32_t largest = kernels::max_absolute_bits(values.data(), values.size());
+  if (largest == 0) return;
+  Impl::Seen& seen = s.seen[t];
+  if (largest < kernels::kInfinityBits) raise(seen.largest, largest);
+
+  int exponent = s.step_exponents[t];
+  const auto placement = kernels::placement(largest, exponent, s.limit_bits);
+  if (placement == kernels::Placement::bad) {
+    seen.bad = true;
     return;
   }
-  // How far the task lies above the bound: |k| < 2^(40 + excess) must stay below 2^(62 - L).
-  const int quantum_exponent = impl.step_exponents[t];
-  const int excess = kernels::exponent_of_magnitude(bits) - quantum_exponent;
-  const int room = 62 - kernels::kFractionBits - impl.task_bits;
-  std::int64_t* target = impl.sums.data() + impl.offsets[t];
-  int exponent = quantum_exponent;
-  if (excess > room) {
-    if (excess > room + kernels::kSpillBits) {
-      impl.mark_bad(t);
-      return;
-    }
-    target = impl.spill_of(t);
-    impl.spilled[t].store(true, std::memory_order_relaxed);
-    exponent += kernels::kSpillBits;
+  if (placement == kernels::Placement::first) {
+    std::int64_t* sums = s.sums.data() + s.tensors.first(t);
+    s.tensors.for_blocks(t, [&](std::size_t offset, std::size_t count, bool filled) {
+      if (filled) {
+        kernels::quantise_add(values.data() + offset, count, exponent, largest, sums + offset);
+      } else {
+        kernels::quantise_store(values.data() + offset, count, exponent, largest, sums + offset);
+      }
+    });
+    return;
   }
-  raise(impl.largest[t], bits);
-  for_each_block(
-      values.size(), impl.locks, impl.first_lock[t], [&](std::size_t first, std::size_t count) {
-        kernels::quantise_add(values.data() + first, count, exponent, bits, target + first);
-      });
+  // Rare: one lock for all of it.
+  exponent += kernels::kSpillBits;
+  const std::lock_guard lock(seen.mutex);
+  if (seen.second.empty()) seen.second.assign(values.size(), 0);
+  kernels::quantise_add(values.data(), values.size(), exponent, largest, seen.second.data());
+}
+
+// One all-reduce of three words a tensor: the exponent of the largest |g|, whether any task used
+// the second accumulator, whether any was bad.
+ExactStep ExactAccumulator::Impl::agree(Communicator& communicator, std::vector<bool>& spilled) {
+  const std::size_t count = tensors.count();
+  std::vector<std::int64_t> words(3 * count);
+  for (std::size_t t = 0; t < count; ++t) {
+    const std::uint32_t largest = seen[t].largest;
+    words[3 * t] = largest == 0 ? ExactExponents::kZero : kernels::exponent_bound(largest);
+    words[3 * t + 1] = seen[t].second.empty() ? 0 : 1;
+    words[3 * t + 2] = seen[t].bad ? 1 : 0;
+  }
+  communicator.all_reduce(std::span(words), ReduceOp::max);
+  ExactStep step;
+  spilled.assign(count, false);
+  for (std::size_t t = 0; t < count; ++t) {
+    const auto reached = static_cast<std::int32_t>(words[3 * t]);
+    if (reached != ExactExponents::kZero) {
+      exponents[t] =
+          exponents[t] == ExactExponents::kZero ? reached : std::max(reached, exponents[t] - 1);
+    }
+    spilled[t] = words[3 * t + 1] != 0;
+    step.spilled_tensors += spilled[t] ? 1 : 0;
+    if (words[3 * t + 2] != 0 && !step.bad) {
+      step.bad = true;
+      step.bad_tensor = static_cast<int>(t);
+    }
+  }
+  return step;
+}
+
+// Sums tensors first … last over the ranks; every rank names the same ranges in the same order.
+void ExactAccumulator::Impl::reduce_tensors(Communicator& communicator, std::size_t first,
+                                            std::size_t last, const std::vector<bool>& spilled) {
+  communicator.all_reduce(sums_of(first, last), ReduceOp::sum);
+  for (std::size_t t = first; t <= last; ++t) {
+    if (!spilled[t]) continue;
+    if (seen[t].second.empty()) seen[t].second.assign(tensors.size(t), 0);
+    communicator.all_reduce(std::span(seen[t].second), ReduceOp::sum);
+  }
 }
 
 ExactStep ExactAccumulator::reduce(Communicator& communicator) {
-  Impl& impl = *impl_;
-  const std::size_t tensors = impl.sizes.size();
-  // One small reduction says what the sums need: per tensor the largest magnitude and whether it
-  // spilled, and the lowest bad tensor (negated, since the operation is a maximum).
-  std::vector<std::int64_t> words(2 * tensors + 1);
-  for (std::size_t t = 0; t < tensors; ++t) {
-    words[2 * t] = impl.largest[t].load();
-    words[2 * t + 1] = impl.spilled[t].load() ? 1 : 0;
+  Impl& s = *impl_;
+  if (s.phase != Impl::Phase::adding) throw failure("reduction: reduce() outside a step");
+  std::vector<bool> spilled;
+  const ExactStep step = s.agree(communicator, spilled);
+  if (!step.bad && s.tensors.count() > 0) {
+    s.tensors.zero_empty_blocks(std::span(s.sums));
+    s.reduce_tensors(communicator, 0, s.tensors.count() - 1, spilled);
   }
-  words[2 * tensors] = -impl.bad_tensor.load();
-  communicator.all_reduce(std::span(words), ReduceOp::max);
-
-  ExactStep step;
-  if (words[2 * tensors] != -Impl::kNoTensorBad) {
-    step.bad = true;
-    step.bad_tensor = static_cast<int>(-words[2 * tensors]);
-    return step;  // nobody's sums are used, and the exponents stay
-  }
-  communicator.all_reduce(std::span(impl.sums), ReduceOp::sum);
-  for (std::size_t t = 0; t < tensors; ++t) {
-    if (words[2 * t + 1] == 0) continue;
-    ++step.spilled_tensors;
-    impl.spill_of(t);
-    impl.spilled[t].store(true);
-    communicator.all_reduce(std::span(impl.spills[t]), ReduceOp::sum);
-  }
-  for (std::size_t t = 0; t < tensors; ++t) {
-    std::int32_t& exponent = impl.exponents[t];
-    const auto bits = static_cast<std::uint32_t>(words[2 * t]);
-    if (exponent != ExactExponents::kZero) exponent = std::max(exponent - 1, kLowestExponent);
-    if (bits != 0)
-      exponent = std::max({exponent, kernels::exponent_of_magnitude(bits), kLowestExponent});
-  }
+  s.bad = step.bad;
+  s.phase = Impl::Phase::reduced;
   return step;
 }
 
@@ -249,85 +214,25 @@ void ExactAccumulator::read(int tensor, double scale, std::span<float> out) cons
 
 void ExactAccumulator::read_range(int tensor, std::size_t first, double scale,
                                   std::span<float> out) const {
-  const Impl& impl = *impl_;
-  const auto t = static_cast<std::size_t>(tensor);
-  if (first > impl.sizes[t] || out.size() > impl.sizes[t] - first) {
-    throw failure("internal error: a range beyond tensor " + std::to_string(tensor));
-  }
-  const std::int64_t* spill = impl.spill_or_null(t);
-  kernels::read_sums(impl.sums.data() + impl.offsets[t] + first,
-                     spill == nullptr ? nullptr : spill + first, out.size(), impl.step_exponents[t],
-                     scale, out.data());
+  const Impl& s = *impl_;
+  const std::size_t t = s.tensors.checked(tensor, first, out.size());
+  if (s.phase != Impl::Phase::reduced) throw failure("reduction: read before reduce()");
+  if (s.bad) throw failure("reduction: the sums of a step that must be skipped were read");
+  const std::vector<std::int64_t>& second = s.seen[t].second;
+  const int power = s.step_exponents[t] - kernels::kQuantumBits;
+  kernels::sums_to_floats(s.sums.data() + s.tensors.first(t) + first, kernels::power_of_two(power),
+                          second.empty() ? nullptr : second.data() + first,
+                          kernels::power_of_two(power + kernels::kSpillBits), scale, out.size(),
+                          out.data());
 }
 
 std::size_t ExactAccumulator::bytes() const {
-  std::size_t elements = impl_->sums.size();
-  for (const auto& spill : impl_->spills) elements += spill.size();
-  return elements * sizeof(std::int64_t);
-}
-
-struct FastAccumulator::Impl {
-  std::vector<std::size_t> sizes, offsets, first_lock;
-  std::vector<float> sums;
-  std::vector<std::mutex> locks;
-};
-
-FastAccumulator::FastAccumulator(std::vector<std::size_t> sizes) : impl_(std::make_unique<Impl>()) {
-  std::size_t elements = 0, blocks = 0;
-  for (const std::size_t size : sizes) {
-    impl_->offsets.push_back(elements);
-    impl_->first_lock.push_back(blocks);
-    elements += size;
-    blocks += blocks_of(size);
-  }
-  impl_->sizes = std::move(sizes);
-  impl_->sums.resize(elements);
-  impl_->locks = std::vector<std::mutex>(blocks);
-}
-
-FastAccumulator::~FastAccumulator() = default;
-
-void FastAccumulator::begin_step() {
-  std::fill(impl_->sums.begin(), impl_->sums.end(), 0.0F);
-}
-
-void FastAccumulator::add(int tensor, std::span<const float> values) {
-  Impl& impl = *impl_;
-  const auto t = static_cast<std::size_t>(tensor);
-  if (values.size() != impl.sizes[t]) {
-    throw failure("internal error: tensor " + std::to_string(tensor) + " has another size");
-  }
-  float* target = impl.sums.data() + impl.offsets[t];
-  for_each_block(values.size(), impl.locks, impl.first_lock[t],
-                 [&](std::size_t first, std::size_t count) {
-                   for (std::size_t i = first; i < first + count; ++i) target[i] += values[i];
-                 });
-}
-
-ExactStep FastAccumulator::reduce(Communicator& communicator) {
-  Impl& impl = *impl_;
-  communicator.all_reduce(std::span(impl.sums), ReduceOp::sum);
-  std::int64_t bad = -INT64_MAX;
-  for (std::size_t t = 0; t < impl.sizes.size() && bad == -INT64_MAX; ++t) {
-    const float* values = impl.sums.data() + impl.offsets[t];
-    if (!std::all_of(values, values + impl.sizes[t], [](float v) { return std::isfinite(v); })) {
-      bad = -static_cast<std::int64_t>(t);
-    }
-  }
-  bad = communicator.all_reduce(bad, ReduceOp::max);
-  ExactStep step;
-  step.bad = bad != -INT64_MAX;
-  step.bad_tensor = step.bad ? static_cast<int>(-bad) : -1;
-  return step;
-}
-
-void FastAccumulator::read_range(int tensor, std::size_t first, double scale,
-                                 std::span<float> out) const {
-  const float* values =
-      impl_->sums.data() + impl_->offsets[static_cast<std::size_t>(tensor)] + first;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = static_cast<float>(static_cast<double>(values[i]) * scale);
-  }
+  const Impl& s = *impl_;
+  std::size_t total = s.sums.size() * sizeof(std::int64_t) + s.tensors.bytes() +
+                      s.tensors.count() * (sizeof(Impl::Seen) + 2 * sizeof(std::int32_t));
+  for (std::size_t t = 0; t < s.tensors.count(); ++t)
+    total += s.seen[t].second.size() * sizeof(std::int64_t);
+  return total;
 }
 
 }  // namespace ddl

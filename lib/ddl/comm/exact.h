@@ -12,10 +12,20 @@
 // q * 2^24, decided from that task alone. Beyond that, or on NaN or Inf, the task is marked bad and
 // the step must be skipped by everyone.
 // After a step E_t = max(exponent of the step's largest |g| over all tasks, E_t - 1): it rises at
-// once and falls one bit a step. A tensor that has been zero so far uses the model's largest E.
+// once and falls one bit a step. A step in which the tensor is all zero says nothing about its size
+// and leaves E_t alone. A tensor that has been zero so far uses the model's largest E (0 when all
+// are). Tasks with NaN or Inf take no part in the maximum; tasks beyond both ranges do, so that the
+// next step finds room for them.
 //
-// Threads: add() may be called by many lanes at once, for any tensors. begin_step, reduce, read and
-// the exponent calls belong to the owner, with no add() in flight.
+// Reading: (double(sum) * q + double(second) * q * 2^24) * scale, each operation rounded once to
+// double, then once to float; the same operations everywhere, hence the same bits.
+// Lanes fold side by side: a tensor is cut into blocks of 65,536 elements, each with its own lock,
+// and every add() of a tensor starts at another block.
+//
+// Threads: add() may be called by many lanes at once, for any tensors. begin_step, reduce and the
+// exponent calls belong to the owner, with no add() in flight; read and read_range may be called by
+// several threads after reduce(). Errors: failure for a wrong tensor, size or order of calls;
+// bad_input for exponents that do not fit the tensors.
 #pragma once
 
 #include "ddl/comm/communicator.h"
@@ -45,21 +55,24 @@ struct ExactStep {
 
 class ExactAccumulator {
  public:
-  // sizes: elements of each tensor. tasks_per_step: M above.
+  // sizes: elements of each tensor. tasks_per_step: M above, 1 to 2^22.
   ExactAccumulator(std::vector<std::size_t> sizes, std::int64_t tasks_per_step);
   ~ExactAccumulator();
 
-  // Exponents from a first look at the tensors (task 0): E_t = smallest E with |g| < 2^E.
+  // Exponents from a first look at the tensors (task 0): E_t = smallest E with |g| < 2^E, the
+  // largest over several looks. Values with NaN or Inf, or all zero, leave E_t alone.
   void observe_exponents(int tensor, std::span<const float> values);  // outside a step
   ExactExponents exponents() const;
   void set_exponents(const ExactExponents& exponents);
 
+  // Forgets the sums of the last step.
   void begin_step();
-  // Adds one task's values of one tensor. Thread-safe.
+  // Adds one task's values of one tensor: all of it, once per task. Thread-safe.
   void add(int tensor, std::span<const float> values);
   // Sums over all ranks and updates the exponents. One rank with no task takes part all the same.
   ExactStep reduce(Communicator& communicator);
   // After reduce: out[i] = sum * scale, computed in double per element, rounded once to float.
+  // failure after a bad step, whose sums mean nothing.
   void read(int tensor, double scale, std::span<float> out) const;
   // The same for elements [first, first + out.size()).
   void read_range(int tensor, std::size_t first, double scale, std::span<float> out) const;

@@ -1,3 +1,4 @@
+#include "ddl/comm/launch_environment_internal.h"
 #include "ddl/comm/mpi.h"
 
 #include <charconv>
@@ -7,55 +8,53 @@
 namespace ddl {
 namespace {
 
-int number_of(const char* name) {
-  const char* text = std::getenv(name);
-  int value = -1;
+int number(const char* text) {
   if (text == nullptr) return -1;
+  int value = -1;
   const char* end = text + std::strlen(text);
-  const auto parsed = std::from_chars(text, end, value);
-  return parsed.ec == std::errc() && parsed.ptr == end ? value : -1;
+  const auto [stop, error] = std::from_chars(text, end, value);
+  return error == std::errc{} && stop == end && value >= 0 ? value : -1;
 }
 
-struct Launcher {
-  const char* name;
-  const char* rank;
-  const char* size;
-};
-
-// Most telling first: srun with --mpi=pmix sets PMIX_RANK beside its own variables. SLURM_NTASKS
-// also stands in the batch script itself, where nothing was launched: only a SLURM_STEP has
-// SLURM_PROCID together with SLURM_STEP_NUM_TASKS.
-constexpr Launcher kLaunchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"srun", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
-    {"mpiexec", "PMI_RANK", "PMI_SIZE"},
-    {"a PMIx launcher", "PMIX_RANK", "PMIX_SIZE"},
-};
+// Slurm sets its variables in the batch script and the interactive shell too, where no rank runs;
+// their steps have ids of their own (SLURM_BATCH_SCRIPT, SLURM_INTERACTIVE_STEP).
+bool is_srun_step(const char* id) {
+  return id != nullptr && *id != '\0' && std::strcmp(id, "4294967291") != 0 &&
+         std::strcmp(id, "4294967290") != 0 && std::strcmp(id, "batch") != 0 &&
+         std::strcmp(id, "interactive") != 0;
+}
 
 }  // namespace
 
-LaunchEnvironment launch_environment() {
-  LaunchEnvironment environment;
-  for (const Launcher& launcher : kLaunchers) {
-    const int rank = number_of(launcher.rank);
-    if (rank < 0) continue;
-    environment.launched = true;
-    environment.launcher = launcher.name;
-    environment.rank = rank;
-    environment.size = number_of(launcher.size);
-    if (environment.size > 0) return environment;
-  }
-  if (environment.launched) return environment;
-  // srun without an MPI plugin: N processes that would each be alone in the world.
-  const int rank = number_of("SLURM_PROCID"), size = number_of("SLURM_STEP_NUM_TASKS");
-  if (rank >= 0 && size > 0 && std::getenv("SLURM_STEP_ID") != nullptr) {
-    const char* step = std::getenv("SLURM_STEP_ID");
-    // The batch script's own step has a reserved id beyond the numbered ones.
-    if (number_of("SLURM_STEP_ID") >= 0 && std::strcmp(step, "4294967291") != 0) {
-      environment = {true, "srun", rank, size};
+LaunchEnvironment launch_environment_of(const std::function<const char*(const char*)>& variable) {
+  const auto given = [&](const char* launcher, const char* rank, const char* size) {
+    LaunchEnvironment found;
+    found.rank = number(variable(rank));
+    found.launched = found.rank >= 0;
+    if (found.launched) {
+      found.launcher = launcher;
+      found.size = number(variable(size));
+      if (found.size == 0 || (found.size > 0 && found.rank >= found.size)) found.size = -1;
     }
+    return found;
+  };
+  // mpirun inside a Slurm job sets both: the innermost comes first.
+  LaunchEnvironment found = given("mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
+  if (found.launched) return found;
+  const char* step = variable("SLURM_STEP_ID");
+  if (is_srun_step(step != nullptr ? step : variable("SLURM_STEPID"))) {
+    found = given(
+        "srun", "SLURM_PROCID",
+        variable("SLURM_STEP_NUM_TASKS") != nullptr ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS");
+    if (found.launched) return found;
   }
-  return environment;
+  found = given("a PMIx launcher", "PMIX_RANK", "PMIX_SIZE");
+  if (found.launched) return found;
+  return given("a PMI launcher", "PMI_RANK", "PMI_SIZE");
+}
+
+LaunchEnvironment launch_environment() {
+  return launch_environment_of([](const char* name) { return std::getenv(name); });
 }
 
 }  // namespace ddl

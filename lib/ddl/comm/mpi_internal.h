@@ -1,4 +1,5 @@
-// For tests: a world whose messages are cut into small pieces, to reach the many-piece paths cheaply.
+// For tests: a world whose messages are cut into small pieces, to reach the many-piece paths
+// cheaply.
 #pragma once
 
 #include "ddl/comm/mpi.h"

@@ -2,6 +2,7 @@
 
 #include "ddl/base/clock.h"
 #include "ddl/base/error.h"
+#include "ddl/comm/comm_internal.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -16,63 +17,202 @@
 namespace ddl {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+// What one rank brings to a collective; the data stay where they are.
+struct Contribution {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::vector<std::size_t> counts;
+};
 
-// What the ranks share: a barrier that a lost rank breaks, the buffers of the collective in
-// progress, and mailboxes.
-struct World {
-  explicit World(int ranks)
-      : size(ranks), buffers(static_cast<std::size_t>(ranks)), sizes(buffers.size()) {}
+// The n-th collective of a group. The last rank to arrive does the work for all.
+struct Collective {
+  std::string name;  // what is called with which size: all ranks must say the same
+  std::vector<Contribution> parts;
+  std::size_t arrived = 0, left = 0;
+  bool done = false;
+};
+
+using MessageKey = std::tuple<int, int, int>;  // from, to, tag
+
+struct Group {
+  explicit Group(int ranks) : size(ranks), gone(static_cast<std::size_t>(ranks), false) {}
 
   const int size;
   std::mutex mutex;
   std::condition_variable changed;
-  int arrived = 0;
-  std::uint64_t generation = 0;
-  bool lost = false;
-  std::string lost_reason;
-  std::vector<const void*> buffers;  // written before a barrier, read after it
-  std::vector<std::size_t> sizes;
-  std::map<std::tuple<int, int, int>, std::deque<Bytes>> mail;  // (from, to, tag)
+  std::map<std::uint64_t, Collective> collectives;
+  std::map<MessageKey, std::deque<std::vector<std::byte>>> messages;
+  std::string failed;      // why nothing more can work, or empty
+  std::vector<bool> gone;  // ranks whose communicator was destroyed
 
-  void lose(const std::string& reason) {
+  void fail(const std::string& reason) {
     const std::lock_guard lock(mutex);
-    if (!lost) lost_reason = reason;
-    lost = true;
+    if (failed.empty()) failed = reason;
     changed.notify_all();
-  }
-
-  [[noreturn]] void throw_lost(const char* collective) const {
-    throw failure(std::string(collective) + ": " + lost_reason);
-  }
-
-  void wait(const char* collective) {
-    std::unique_lock lock(mutex);
-    if (lost) throw_lost(collective);
-    const std::uint64_t mine = generation;
-    if (++arrived == size) {
-      arrived = 0;
-      ++generation;
-      changed.notify_all();
-      return;
-    }
-    changed.wait(lock, [&] { return lost || generation != mine; });
-    if (generation == mine) throw_lost(collective);
   }
 };
 
-template <class T>
-T combined(T a, T b, ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum:
-      return a + b;
-    case ReduceOp::max:
-      return std::max(a, b);
-    case ReduceOp::min:
-      return std::min(a, b);
-  }
-  return a;
+Error broken(int rank, const std::string& what, const std::string& why) {
+  return failure(what + ": " + why).with_rank(rank);
 }
+
+using Work = void (*)(Collective&);
+
+class ThreadCommunicator final : public Communicator {
+ public:
+  ThreadCommunicator(std::shared_ptr<Group> group, int rank)
+      : group_(std::move(group)), rank_(rank) {}
+
+  ~ThreadCommunicator() override {
+    const std::lock_guard lock(group_->mutex);
+    group_->gone[static_cast<std::size_t>(rank_)] = true;
+    group_->changed.notify_all();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size; }
+  std::string host() const override { return host_name(); }
+  int local_rank() const override { return rank_; }
+  int local_size() const override { return group_->size; }
+
+  void barrier() override;
+  void broadcast(std::span<std::byte> buffer, int root) override;
+  void all_reduce(std::span<std::int64_t> buffer, ReduceOp op) override;
+  void all_reduce(std::span<float> buffer, ReduceOp op) override;
+  void all_reduce(std::span<double> buffer, ReduceOp op) override;
+  void reduce_scatter(std::span<const std::int64_t> send, std::span<std::int64_t> receive,
+                      std::span<const std::size_t> counts) override;
+  void all_gather(std::span<const std::byte> send, std::span<std::byte> receive,
+                  std::span<const std::size_t> counts) override;
+  void send(std::span<const std::byte> buffer, int to, int tag) override;
+  void receive(std::span<std::byte> buffer, int from, int tag) override;
+  std::unique_ptr<Request> start_all_reduce(std::span<std::int64_t> buffer, ReduceOp op) override;
+  std::unique_ptr<Request> start_send(std::span<const std::byte> buffer, int to, int tag) override;
+  std::unique_ptr<Request> start_receive(std::span<std::byte> buffer, int from, int tag) override;
+  void abort(int exit_code) override;
+
+  // Brings this rank's part to its next collective; the returned number is for finish().
+  std::uint64_t start(const std::string& name, Contribution part, Work work);
+  // True once collective `number` is done; with block, waits for it.
+  bool finish(std::uint64_t number, const std::string& name, bool block);
+  // True once a message was copied to the buffer; with block, waits for it.
+  bool take(std::span<std::byte> buffer, int from, int tag, bool block);
+
+ private:
+  void run(const std::string& name, Contribution part, Work work) {
+    finish(start(name, std::move(part), work), name, true);
+  }
+  // Throws when some rank can no longer take part: it failed, or left before this collective was
+  // done (so that its buffers may be gone). The group's mutex is held.
+  void check_all_there(const std::string& what) const {
+    if (!group_->failed.empty()) throw broken(rank_, what, group_->failed);
+    for (std::size_t r = 0; r < group_->gone.size(); ++r)
+      if (group_->gone[r]) throw broken(rank_, what, "rank " + std::to_string(r) + " has left");
+  }
+  void check_rank(const char* what, int other) const {
+    if (other < 0 || other >= size()) {
+      throw broken(rank_, what, "there is no rank " + std::to_string(other));
+    }
+  }
+
+  std::shared_ptr<Group> group_;
+  int rank_;
+  std::uint64_t next_ = 0;
+};
+
+std::uint64_t ThreadCommunicator::start(const std::string& name, Contribution part, Work work) {
+  const std::lock_guard lock(group_->mutex);
+  check_all_there(name);
+  const std::uint64_t number = next_++;
+  Collective& collective = group_->collectives[number];
+  if (collective.parts.empty()) {
+    collective.name = name;
+    collective.parts.resize(static_cast<std::size_t>(size()));
+  } else if (collective.name != name) {
+    group_->failed = "rank " + std::to_string(rank_) + " called " + name + " while others called " +
+                     collective.name;
+    group_->changed.notify_all();
+    throw broken(rank_, name, group_->failed);
+  }
+  collective.parts[static_cast<std::size_t>(rank_)] = std::move(part);
+  if (++collective.arrived == collective.parts.size()) {
+    work(collective);
+    collective.done = true;
+    group_->changed.notify_all();
+  }
+  return number;
+}
+
+bool ThreadCommunicator::finish(std::uint64_t number, const std::string& name, bool block) {
+  std::unique_lock lock(group_->mutex);
+  Collective& collective = group_->collectives.at(number);
+  for (;;) {
+    if (collective.done) break;
+    check_all_there(name);
+    if (!block) return false;
+    group_->changed.wait(lock);
+  }
+  if (++collective.left == collective.parts.size()) group_->collectives.erase(number);
+  return true;
+}
+
+bool ThreadCommunicator::take(std::span<std::byte> buffer, int from, int tag, bool block) {
+  std::unique_lock lock(group_->mutex);
+  auto& queue = group_->messages[{from, rank_, tag}];
+  while (queue.empty()) {
+    if (!group_->failed.empty()) throw broken(rank_, "receive", group_->failed);
+    if (group_->gone[static_cast<std::size_t>(from)]) {
+      throw broken(rank_, "receive", "rank " + std::to_string(from) + " has left");
+    }
+    if (!block) return false;
+    group_->changed.wait(lock);
+  }
+  const std::vector<std::byte> message = std::move(queue.front());
+  queue.pop_front();
+  if (message.size() != buffer.size()) {
+    throw broken(rank_, "receive",
+                 "rank " + std::to_string(from) + " sent " + std::to_string(message.size()) +
+                     " bytes where " + std::to_string(buffer.size()) + " were expected");
+  }
+  if (!message.empty()) std::memcpy(buffer.data(), message.data(), message.size());
+  return true;
+}
+
+class CollectiveRequest final : public Request {
+ public:
+  CollectiveRequest(ThreadCommunicator& owner, std::uint64_t number, std::string name)
+      : owner_(owner), number_(number), name_(std::move(name)) {}
+  void wait() override { finish(true); }
+  bool test() override { return finish(false); }
+
+ private:
+  bool finish(bool block) {
+    if (!done_) done_ = owner_.finish(number_, name_, block);
+    return done_;
+  }
+  ThreadCommunicator& owner_;
+  std::uint64_t number_;
+  std::string name_;
+  bool done_ = false;
+};
+
+class ReceiveRequest final : public Request {
+ public:
+  ReceiveRequest(ThreadCommunicator& owner, std::span<std::byte> buffer, int from, int tag)
+      : owner_(owner), buffer_(buffer), from_(from), tag_(tag) {}
+  void wait() override { finish(true); }
+  bool test() override { return finish(false); }
+
+ private:
+  bool finish(bool block) {
+    if (!done_) done_ = owner_.take(buffer_, from_, tag_, block);
+    return done_;
+  }
+  ThreadCommunicator& owner_;
+  std::span<std::byte> buffer_;
+  int from_, tag_;
+  bool done_ = false;
+};
 
 class DoneRequest final : public Request {
  public:
@@ -80,201 +220,187 @@ class DoneRequest final : public Request {
   bool test() override { return true; }
 };
 
-class ThreadCommunicator final : public Communicator {
- public:
-  ThreadCommunicator(std::shared_ptr<World> world, int rank)
-      : world_(std::move(world)), rank_(rank) {}
-  ~ThreadCommunicator() override { world_->lose("rank " + std::to_string(rank_) + " has left"); }
-
-  int rank() const override { return rank_; }
-  int size() const override { return world_->size; }
-  std::string host() const override { return host_name(); }
-  int local_rank() const override { return rank_; }
-  int local_size() const override { return world_->size; }
-
-  void barrier() override { world_->wait("barrier"); }
-
-  void broadcast(std::span<std::byte> buffer, int root) override {
-    publish(buffer.data(), buffer.size(), "broadcast");
-    const std::size_t size = world_->sizes[static_cast<std::size_t>(root)];
-    if (size == buffer.size() && rank_ != root && size > 0) {
-      std::memcpy(buffer.data(), world_->buffers[static_cast<std::size_t>(root)], size);
-    }
-    world_->wait("broadcast");
-    require_size(size == buffer.size(), "broadcast");
+template <class T>
+void combine(T& into, T value, ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+      into += value;
+      break;
+    case ReduceOp::max:
+      into = std::max(into, value);
+      break;
+    case ReduceOp::min:
+      into = std::min(into, value);
+      break;
   }
+}
 
-  void all_reduce(std::span<std::int64_t> buffer, ReduceOp op) override { reduce(buffer, op); }
-  void all_reduce(std::span<float> buffer, ReduceOp op) override { reduce(buffer, op); }
-  void all_reduce(std::span<double> buffer, ReduceOp op) override { reduce(buffer, op); }
-
-  void reduce_scatter(std::span<const std::int64_t> send, std::span<std::int64_t> receive,
-                      std::span<const std::size_t> counts) override {
-    publish(send.data(), send.size(), "reduce-scatter");
-    const bool fits = sizes_agree();
-    std::size_t first = 0;
-    for (int r = 0; r < rank_; ++r) first += counts[static_cast<std::size_t>(r)];
-    for (std::size_t i = 0; fits && i < receive.size(); ++i) {
-      std::int64_t sum = 0;
-      for (const void* buffer : world_->buffers) {
-        sum += static_cast<const std::int64_t*>(buffer)[first + i];
-      }
-      receive[i] = sum;
-    }
-    world_->wait("reduce-scatter");
-    require_size(fits, "reduce-scatter");
+// counts[0] holds the number of elements.
+template <class T, ReduceOp op>
+void reduce_all(Collective& collective) {
+  const std::size_t count = collective.parts[0].counts[0];
+  for (std::size_t i = 0; i < count; ++i) {
+    T total = static_cast<T*>(collective.parts[0].receive)[i];
+    for (std::size_t r = 1; r < collective.parts.size(); ++r)
+      combine(total, static_cast<T*>(collective.parts[r].receive)[i], op);
+    for (const Contribution& part : collective.parts) static_cast<T*>(part.receive)[i] = total;
   }
+}
 
-  void all_gather(std::span<const std::byte> send, std::span<std::byte> receive,
-                  std::span<const std::size_t> counts) override {
-    publish(send.data(), send.size(), "all-gather");
-    bool fits = true;
-    std::size_t position = 0;
-    for (std::size_t r = 0; r < counts.size(); ++r) {
-      fits = fits && world_->sizes[r] == counts[r] && position + counts[r] <= receive.size();
-      if (fits && counts[r] > 0) {
-        std::memcpy(receive.data() + position, world_->buffers[r], counts[r]);
-      }
-      position += counts[r];
-    }
-    world_->wait("all-gather");
-    require_size(fits, "all-gather");
-  }
+template <class T>
+Work reduce_work(ReduceOp op) {
+  if (op == ReduceOp::max) return reduce_all<T, ReduceOp::max>;
+  if (op == ReduceOp::min) return reduce_all<T, ReduceOp::min>;
+  return reduce_all<T, ReduceOp::sum>;
+}
 
-  void send(std::span<const std::byte> buffer, int to, int tag) override {
-    const std::lock_guard lock(world_->mutex);
-    world_->mail[{rank_, to, tag}].emplace_back(buffer.begin(), buffer.end());
-    world_->changed.notify_all();
-  }
+std::string named(const char* what, const char* type, std::size_t count, ReduceOp op) {
+  const char* ops[] = {"sum", "max", "min"};
+  return std::string(what) + "(" + std::to_string(count) + " " + type + ", " +
+         ops[static_cast<int>(op)] + ")";
+}
 
-  void receive(std::span<std::byte> buffer, int from, int tag) override {
-    std::unique_lock lock(world_->mutex);
-    std::deque<Bytes>& box = world_->mail[{from, rank_, tag}];
-    world_->changed.wait(lock, [&] { return world_->lost || !box.empty(); });
-    if (box.empty()) world_->throw_lost("receive");
-    const Bytes message = std::move(box.front());
-    box.pop_front();
-    lock.unlock();
-    require_size(message.size() == buffer.size(), "receive");
-    if (!message.empty()) std::memcpy(buffer.data(), message.data(), message.size());
-  }
+std::string named(const char* what, std::span<const std::size_t> counts) {
+  std::string name = std::string(what) + "(";
+  for (const std::size_t count : counts) name += std::to_string(count) + " ";
+  name.back() = ')';
+  return name;
+}
 
-  // Collectives complete at once: the order of calls is the same on all ranks anyway.
-  std::unique_ptr<Request> start_all_reduce(std::span<std::int64_t> buffer, ReduceOp op) override {
-    reduce(buffer, op);
-    return std::make_unique<DoneRequest>();
-  }
-  std::unique_ptr<Request> start_send(std::span<const std::byte> buffer, int to, int tag) override {
-    send(buffer, to, tag);
-    return std::make_unique<DoneRequest>();
-  }
-  std::unique_ptr<Request> start_receive(std::span<std::byte> buffer, int from, int tag) override {
-    return std::make_unique<ReceiveRequest>(*this, buffer, from, tag);
-  }
+void ThreadCommunicator::barrier() {
+  run("barrier", {}, [](Collective&) {});
+}
 
-  void abort(int exit_code) override {
-    world_->lose("rank " + std::to_string(rank_) + " has ended all ranks with exit code " +
-                 std::to_string(exit_code));
-  }
+void ThreadCommunicator::broadcast(std::span<std::byte> buffer, int root) {
+  check_rank("broadcast", root);
+  const std::string name = "broadcast(" + std::to_string(buffer.size()) + " bytes from rank " +
+                           std::to_string(root) + ")";
+  const auto from = static_cast<std::size_t>(root);
+  run(name, {nullptr, buffer.data(), {buffer.size(), from}}, [](Collective& c) {
+    const std::size_t bytes = c.parts[0].counts[0], source = c.parts[0].counts[1];
+    for (std::size_t r = 0; r < c.parts.size() && bytes > 0; ++r)
+      if (r != source) std::memcpy(c.parts[r].receive, c.parts[source].receive, bytes);
+  });
+}
 
- private:
-  class ReceiveRequest final : public Request {
-   public:
-    ReceiveRequest(ThreadCommunicator& owner, std::span<std::byte> buffer, int from, int tag)
-        : owner_(owner), buffer_(buffer), from_(from), tag_(tag) {}
-    void wait() override {
-      if (!done_) owner_.receive(buffer_, from_, tag_);
-      done_ = true;
-    }
-    bool test() override {
-      if (!done_ && owner_.has_mail(from_, tag_)) wait();
-      return done_;
-    }
+void ThreadCommunicator::all_reduce(std::span<std::int64_t> buffer, ReduceOp op) {
+  run(named("all_reduce", "int64", buffer.size(), op), {nullptr, buffer.data(), {buffer.size()}},
+      reduce_work<std::int64_t>(op));
+}
 
-   private:
-    ThreadCommunicator& owner_;
-    std::span<std::byte> buffer_;
-    int from_, tag_;
-    bool done_ = false;
-  };
+void ThreadCommunicator::all_reduce(std::span<float> buffer, ReduceOp op) {
+  run(named("all_reduce", "float", buffer.size(), op), {nullptr, buffer.data(), {buffer.size()}},
+      reduce_work<float>(op));
+}
 
-  bool has_mail(int from, int tag) {
-    const std::lock_guard lock(world_->mutex);
-    return !world_->mail[{from, rank_, tag}].empty();
-  }
+void ThreadCommunicator::all_reduce(std::span<double> buffer, ReduceOp op) {
+  run(named("all_reduce", "double", buffer.size(), op), {nullptr, buffer.data(), {buffer.size()}},
+      reduce_work<double>(op));
+}
 
-  void publish(const void* buffer, std::size_t size, const char* collective) {
-    world_->buffers[static_cast<std::size_t>(rank_)] = buffer;
-    world_->sizes[static_cast<std::size_t>(rank_)] = size;
-    world_->wait(collective);
-  }
+void ThreadCommunicator::reduce_scatter(std::span<const std::int64_t> send,
+                                        std::span<std::int64_t> receive,
+                                        std::span<const std::size_t> counts) {
+  check_pieces("reduce_scatter", *this, counts, send.size(), receive.size());
+  run(named("reduce_scatter", counts),
+      {send.data(), receive.data(), {counts.begin(), counts.end()}}, [](Collective& c) {
+        std::size_t at = 0;
+        for (const Contribution& to : c.parts) {
+          const std::size_t count = c.parts[0].counts[static_cast<std::size_t>(&to - &c.parts[0])];
+          for (std::size_t i = 0; i < count; ++i) {
+            std::int64_t total = 0;
+            for (const Contribution& from : c.parts)
+              total += static_cast<const std::int64_t*>(from.send)[at + i];
+            static_cast<std::int64_t*>(to.receive)[i] = total;
+          }
+          at += count;
+        }
+      });
+}
 
-  bool sizes_agree() const {
-    return std::all_of(world_->sizes.begin(), world_->sizes.end(),
-                       [&](std::size_t size) { return size == world_->sizes[0]; });
-  }
+void ThreadCommunicator::all_gather(std::span<const std::byte> send, std::span<std::byte> receive,
+                                    std::span<const std::size_t> counts) {
+  check_pieces("all_gather", *this, counts, receive.size(), send.size());
+  run(named("all_gather", counts), {send.data(), receive.data(), {counts.begin(), counts.end()}},
+      [](Collective& c) {
+        std::size_t at = 0;
+        for (std::size_t r = 0; r < c.parts.size(); ++r) {
+          const std::size_t count = c.parts[0].counts[r];
+          for (const Contribution& to : c.parts) {
+            if (count > 0)
+              std::memcpy(static_cast<std::byte*>(to.receive) + at, c.parts[r].send, count);
+          }
+          at += count;
+        }
+      });
+}
 
-  void require_size(bool fits, const char* collective) const {
-    if (!fits) {
-      throw failure(std::string(collective) + ": ranks passed buffers of different sizes")
-          .with_rank(rank_);
-    }
-  }
+void ThreadCommunicator::send(std::span<const std::byte> buffer, int to, int tag) {
+  check_rank("send", to);
+  const std::lock_guard lock(group_->mutex);
+  if (!group_->failed.empty()) throw broken(rank_, "send", group_->failed);
+  group_->messages[{rank_, to, tag}].emplace_back(buffer.begin(), buffer.end());
+  group_->changed.notify_all();
+}
 
-  template <class T>
-  void reduce(std::span<T> buffer, ReduceOp op) {
-    publish(buffer.data(), buffer.size(), "all-reduce");
-    const bool fits = sizes_agree();
-    std::vector<T> result(buffer.begin(), buffer.end());
-    for (std::size_t i = 0; fits && i < result.size(); ++i) {
-      T value = static_cast<const T*>(world_->buffers[0])[i];
-      for (std::size_t r = 1; r < world_->buffers.size(); ++r) {
-        value = combined(value, static_cast<const T*>(world_->buffers[r])[i], op);
-      }
-      result[i] = value;
-    }
-    world_->wait("all-reduce");  // everyone has read
-    std::copy(result.begin(), result.end(), buffer.begin());
-    world_->wait("all-reduce");  // nobody publishes the next one while buffers are in use
-    require_size(fits, "all-reduce");
-  }
+void ThreadCommunicator::receive(std::span<std::byte> buffer, int from, int tag) {
+  check_rank("receive", from);
+  take(buffer, from, tag, true);
+}
 
-  std::shared_ptr<World> world_;
-  const int rank_;
-};
+std::unique_ptr<Request> ThreadCommunicator::start_all_reduce(std::span<std::int64_t> buffer,
+                                                              ReduceOp op) {
+  const std::string name = named("all_reduce", "int64", buffer.size(), op);
+  const std::uint64_t number =
+      start(name, {nullptr, buffer.data(), {buffer.size()}}, reduce_work<std::int64_t>(op));
+  return std::make_unique<CollectiveRequest>(*this, number, name);
+}
+
+std::unique_ptr<Request> ThreadCommunicator::start_send(std::span<const std::byte> buffer, int to,
+                                                        int tag) {
+  send(buffer, to, tag);
+  return std::make_unique<DoneRequest>();
+}
+
+std::unique_ptr<Request> ThreadCommunicator::start_receive(std::span<std::byte> buffer, int from,
+                                                           int tag) {
+  check_rank("receive", from);
+  return std::make_unique<ReceiveRequest>(*this, buffer, from, tag);
+}
+
+void ThreadCommunicator::abort(int exit_code) {
+  group_->fail("rank " + std::to_string(rank_) + " aborted with exit code " +
+               std::to_string(exit_code));
+}
 
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> make_thread_communicators(int size) {
-  if (size < 1) throw bad_input(std::to_string(size) + " ranks", "use at least 1");
-  auto world = std::make_shared<World>(size);
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  for (int rank = 0; rank < size; ++rank) {
-    communicators.push_back(std::make_unique<ThreadCommunicator>(world, rank));
-  }
-  return communicators;
+  if (size < 1) throw bad_input("a group of " + std::to_string(size) + " ranks");
+  const auto group = std::make_shared<Group>(size);
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (int r = 0; r < size; ++r) ranks.push_back(std::make_unique<ThreadCommunicator>(group, r));
+  return ranks;
 }
 
 void run_ranks(int size, const std::function<void(Communicator&)>& body) {
-  auto communicators = make_thread_communicators(size);
+  std::vector<std::unique_ptr<Communicator>> ranks = make_thread_communicators(size);
   std::mutex mutex;
   std::exception_ptr first;
-  std::vector<std::thread> threads;
-  for (auto& communicator : communicators) {
-    threads.emplace_back([&, own = std::move(communicator)]() mutable {
-      try {
-        body(*own);
-        own->barrier();  // a rank that has finished must not look lost to the others
-      } catch (...) {
-        {
-          const std::lock_guard lock(mutex);
-          if (!first) first = std::current_exception();
-        }
-        own->abort(1);
+  const auto run = [&](std::unique_ptr<Communicator> mine) {
+    try {
+      body(*mine);
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
       }
-      own.reset();
-    });
-  }
+      mine->abort(1);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t r = 1; r < ranks.size(); ++r) threads.emplace_back(run, std::move(ranks[r]));
+  run(std::move(ranks[0]));
   for (std::thread& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
 }
