@@ -26,6 +26,12 @@ struct OpenShard {
   std::vector<FieldIndex> fields;  // parallel to the manifest's fields
 };
 
+// The shards of a split that hold samples, in order.
+struct SplitShards {
+  std::vector<OpenShard*> shards;
+  std::int64_t samples = 0;
+};
+
 }  // namespace
 
 struct Dataset::Impl {
@@ -33,12 +39,13 @@ struct Dataset::Impl {
   DatasetManifest manifest;
   std::string hash;
   std::deque<OpenShard> shards;
-  std::map<std::string, std::vector<OpenShard*>, std::less<>> splits;
+  std::map<std::string, SplitShards, std::less<>> splits;
   ChunkCache cache;
 
   explicit Impl(std::size_t cache_bytes) : cache(cache_bytes) {}
   void open(OpenShard& shard) const;
-  OpenShard& shard_of(std::string_view split, std::int64_t index);
+  const SplitShards& split(std::string_view name) const;
+  OpenShard& shard_of(const SplitShards& split, std::int64_t index) const;
   std::size_t field_number(std::string_view name) const;
   std::vector<std::byte> load(const OpenShard& shard, std::size_t field, std::size_t chunk) const;
 };
@@ -70,15 +77,22 @@ void Dataset::Impl::open(OpenShard& shard) const {
   shard.file.emplace(std::move(file));
 }
 
-OpenShard& Dataset::Impl::shard_of(std::string_view split, std::int64_t index) {
-  const auto found = splits.find(split);
-  const std::int64_t samples = manifest.samples(std::string(split));
-  if (found == splits.end() || index < 0 || index >= samples)
-    throw bad_input("sample " + std::to_string(index) + " of split '" + std::string(split) +
-                    "' does not exist (it has " + std::to_string(samples) + " samples)")
+const SplitShards& Dataset::Impl::split(std::string_view name) const {
+  const auto found = splits.find(name);
+  if (found == splits.end())
+    throw bad_input("the data set has no split '" + std::string(name) + "'",
+                    "ddl-shard info lists its splits")
+        .with_file(folder.string());
+  return found->second;
+}
+
+OpenShard& Dataset::Impl::shard_of(const SplitShards& split, std::int64_t index) const {
+  if (index < 0 || index >= split.samples)
+    throw bad_input("sample " + std::to_string(index) + " was asked for, the split has " +
+                    std::to_string(split.samples) + " samples")
         .with_file(folder.string());
   const auto after = std::upper_bound(
-      found->second.begin(), found->second.end(), index,
+      split.shards.begin(), split.shards.end(), index,
       [](std::int64_t wanted, const OpenShard* shard) { return wanted < shard->first; });
   OpenShard& shard = **std::prev(after);
   std::call_once(shard.once, [&] { open(shard); });
@@ -115,21 +129,19 @@ Dataset::Dataset(const std::filesystem::path& path, std::size_t cache_bytes)
   impl_->manifest = read_dataset_manifest(is_folder ? path / "dataset.json" : path);
   impl_->hash = manifest_hash(impl_->manifest);
   for (const Shard& entry : impl_->manifest.shards) {
-    std::vector<OpenShard*>& split = impl_->splits[entry.split];
+    SplitShards& split = impl_->splits[entry.split];
+    if (entry.samples == 0) continue;
     OpenShard& shard = impl_->shards.emplace_back();
     shard.entry = &entry;
     shard.number = impl_->shards.size() - 1;
-    shard.first = split.empty() ? 0 : split.back()->first + split.back()->entry->samples;
-    if (entry.samples > 0) split.push_back(&shard);
+    shard.first = split.samples;
+    split.samples += entry.samples;
+    split.shards.push_back(&shard);
   }
-  for (const Split& split : impl_->manifest.splits) {
-    const auto found = impl_->splits.find(split.name);
-    const std::int64_t held =
-        found == impl_->splits.end() || found->second.empty()
-            ? 0
-            : found->second.back()->first + found->second.back()->entry->samples;
-    if (held != split.samples)
-      throw bad_input("split " + split.name + " says " + std::to_string(split.samples) +
+  for (const Split& described : impl_->manifest.splits) {
+    const std::int64_t held = impl_->splits[described.name].samples;
+    if (held != described.samples)
+      throw bad_input("split " + described.name + " says " + std::to_string(described.samples) +
                           " samples, its shards hold " + std::to_string(held),
                       "build the data set again")
           .with_file((impl_->folder / "dataset.json").string());
@@ -152,6 +164,7 @@ const std::filesystem::path& Dataset::folder() const {
 
 void Dataset::read(std::string_view split, std::string_view field,
                    std::span<const std::int64_t> indices, std::span<std::byte> out) const {
+  const SplitShards& shards = impl_->split(split);
   const std::size_t number = impl_->field_number(field);
   const Field& wanted = impl_->manifest.fields[number];
   const std::size_t row_bytes =
@@ -164,7 +177,7 @@ void Dataset::read(std::string_view split, std::string_view field,
   Chunk chunk;
   std::byte* target = out.data();
   for (const std::int64_t index : indices) {
-    const OpenShard& shard = impl_->shard_of(split, index);
+    const OpenShard& shard = impl_->shard_of(shards, index);
     const std::int64_t row = index - shard.first;
     const std::int64_t chunk_rows = shard.fields[number].chunk_rows;
     const ChunkKey key{shard.number, number, static_cast<std::size_t>(row / chunk_rows)};

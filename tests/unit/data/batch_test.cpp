@@ -99,6 +99,32 @@ TEST_F(BatchTest, BuffersAreReusedForAnySize) {
   }
 }
 
+TEST_F(BatchTest, CodesOutsideOfTheirRangeAreNamed) {
+  build_dataset(options("a,town,label\n1,x,p\n2,y,q\n3,y,r\n"));
+  const DatasetManifest whole = read_dataset_manifest(folder_ / "d" / "dataset.json");
+  Batch batch;
+  const std::vector<std::int64_t> ids{0, 1, 2};
+  {
+    DatasetManifest fewer = whole;
+    fewer.classes.pop_back();
+    fewer.splits[0].class_counts = {1, 2};
+    write_dataset_manifest(fewer, folder_ / "d" / "dataset.json");
+    const Dataset dataset(folder_ / "d");
+    const BatchReader reader(dataset, "train");
+    EXPECT_THAT(test::error_of([&] { reader.read(ids, batch); }).what(),
+                testing::HasSubstr("field y of sample 2 holds code 2"));
+    EXPECT_THAT(verify_dataset(folder_ / "d", 1).problems,
+                testing::Contains(testing::HasSubstr("label 2 is outside of 0..1")));
+  }
+  DatasetManifest fewer = whole;
+  fewer.fields[1].categories[0].pop_back();
+  write_dataset_manifest(fewer, folder_ / "d" / "dataset.json");
+  const Dataset dataset(folder_ / "d");
+  const BatchReader reader(dataset, "train");
+  EXPECT_THAT(test::error_of([&] { reader.read(ids, batch); }).what(),
+              testing::HasSubstr("field c of sample 1 holds code 1"));
+}
+
 TEST_F(BatchTest, UnknownSplitsAreNamed) {
   build_dataset(options("a,label\n1,p\n2,q\n"));
   const Dataset dataset(folder_ / "d");

@@ -97,8 +97,7 @@ TEST(Shard, OtherFilesAreRefused) {
   test::put(folder / "t.h5", "not HDF5 at all");
   EXPECT_THROW(read_shard_index(folder / "t.h5", {"x"}), Error);
   write_bytes_atomically(folder / "s.h5", make_shard(counting_field(), "train", 3));
-  const Error error =
-      test::error_of([&] { read_shard_index(folder / "s.h5", {"nothing"}); });
+  const Error error = test::error_of([&] { read_shard_index(folder / "s.h5", {"nothing"}); });
   EXPECT_NE(std::string(error.what()).find("field nothing"), std::string::npos);
 }
 
