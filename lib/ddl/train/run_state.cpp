@@ -125,8 +125,9 @@ void TrainingRun::save() {
 }
 
 void TrainingRun::send_checkpoint(Checkpoint& checkpoint) {
-  const std::string text =
-      communicator_.broadcast_text(checkpoint_record_text(checkpoint.record), 0);
+  const bool mine = communicator_.rank() == 0;
+  const std::string text = communicator_.broadcast_text(
+      mine ? checkpoint_record_text(checkpoint.record) : std::string(), 0);
   checkpoint.record = parse_checkpoint_record(text, options_.output);
   const std::int64_t bytes =
       communicator_.all_reduce(static_cast<std::int64_t>(checkpoint.state.size()), ReduceOp::max);

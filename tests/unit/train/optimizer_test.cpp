@@ -59,8 +59,10 @@ TEST(Optimizer, PlainSgdKeepsNoState) {
   recipe.momentum = 0;
   const std::vector<float> got = updated(recipe);
   std::vector<double> weights(kElements, 0.5);
-  for (std::uint64_t step = 0; step < 10; ++step)
-    for (std::size_t i = 0; i < kElements; ++i) weights[i] -= 0.01 * gradients(step)[i];
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    const std::vector<float> gradient = gradients(step);
+    for (std::size_t i = 0; i < kElements; ++i) weights[i] -= 0.01 * gradient[i];
+  }
   for (std::size_t i = 0; i < kElements; i += 97) ASSERT_NEAR(got[i], weights[i], 1e-6) << i;
   Optimizer optimizer(recipe, {5});
   EXPECT_TRUE(optimizer.state().empty());
