@@ -50,7 +50,10 @@ const std::vector<Entry>& entries() {
 }
 
 std::string remedy_for(std::string_view word, const std::vector<std::string_view>& names) {
-  const std::string nearest = nearest_name(word, names.data(), names.data() + names.size());
+  std::string nearest = nearest_name(word, names.data(), names.data() + names.size());
+  for (const std::string_view name : names) {
+    if (!word.empty() && name.starts_with(word)) nearest = name;  // "resnet" is resnet18, not lenet
+  }
   if (!nearest.empty()) return "did you mean " + nearest + "?";
   std::string all;
   for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ddl-model: list, show, write; what it refuses and how.
-. "$DDL_SOURCE/tests/support/lib.sh"
+. "$DDL_SOURCE/tests/support/lib.sh" || exit 1
 
 expect_exit 0 ddl-model list
 for model in mlp lenet resnet18 gpt tabular; do expect_out "$model"; done

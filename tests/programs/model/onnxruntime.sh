@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # ONNX Runtime and ddl see the same model: files that ddl-model writes, and files of other forms
 # that ddl imports.
-. "$DDL_SOURCE/tests/support/lib.sh"
+. "$DDL_SOURCE/tests/support/lib.sh" || exit 1
 python=$(bash "$DDL_SOURCE/tests/support/venv.sh") || exit $?
 
 write() { # write NAME ARGUMENTS…

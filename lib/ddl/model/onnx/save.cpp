@@ -216,17 +216,32 @@ std::vector<std::string> Exporter::input_names(const Node& source) const {
 }
 
 void Exporter::write_window(onnx::NodeProto& proto, const Node& source, const Shape& kernel) {
+  const Shape strides = source.integers("strides", {1, 1});
+  Shape pads = source.integers("pads", {0, 0, 0, 0});
+  bool ceil = source.integer("ceil_mode", 0) != 0;
+  const bool counted = source.integer("count_include_pad", 0) != 0;
+  if (ceil && !counted) {
+    // Runtimes disagree on a last window that would start in the trailing padding: pads that give
+    // the same windows without rounding up leave no doubt.
+    const Shape& x = graph_.tensor(source.inputs[0]).shape;
+    const Shape& y = graph_.tensor(source.outputs[0]).shape;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      pads[axis + 2] = std::max<std::int64_t>(
+          0, (y[axis + 2] - 1) * strides[axis] + kernel[axis] - x[axis + 2] - pads[axis]);
+    }
+    ceil = false;
+  }
   set_attribute(proto, "kernel_shape", kernel);
-  set_attribute(proto, "strides", source.integers("strides", {1, 1}));
-  set_attribute(proto, "pads", source.integers("pads", {0, 0, 0, 0}));
+  set_attribute(proto, "strides", strides);
+  set_attribute(proto, "pads", pads);
   if (source.op == "Conv") {
     set_attribute(proto, "dilations", source.integers("dilations", {1, 1}));
     set_attribute(proto, "group", source.integer("group", 1));
     return;
   }
-  set_attribute(proto, "ceil_mode", source.integer("ceil_mode", 0));
+  set_attribute(proto, "ceil_mode", std::int64_t{ceil});
   if (source.op == "AveragePool") {
-    set_attribute(proto, "count_include_pad", source.integer("count_include_pad", 0));
+    set_attribute(proto, "count_include_pad", std::int64_t{counted});
   }
 }
 
