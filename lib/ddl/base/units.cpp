@@ -193,7 +193,12 @@ std::string format_count(double count) {
 
 std::string format_rate(double per_second, std::string_view unit) {
   if (!std::isfinite(per_second)) return "unknown " + std::string(unit) + "/s";
-  return scaled_text(per_second) + " " + std::string(unit) + "/s";
+  std::string text = scaled_text(per_second);
+  // A prefix belongs to a unit's symbol ("5.5 GB/s") and stands apart from a word ("1.2 k samples/s").
+  const bool symbol = !unit.empty() && unit.front() >= 'A' && unit.front() <= 'Z';
+  const bool prefixed = !text.empty() && text.back() >= 'A';
+  if (!symbol || !prefixed) text += ' ';
+  return text + std::string(unit) + "/s";
 }
 
 std::string format_seconds(double seconds) {

@@ -12,7 +12,7 @@ namespace ddl {
 std::uint64_t parse_bytes(std::string_view text);
 std::string format_bytes(std::uint64_t bytes);                      // "4KiB", "1.4MiB"
 std::string format_count(double count);                             // "11.2 M", "1,797"
-std::string format_rate(double per_second, std::string_view unit);  // "1.2 k samples/s"
+std::string format_rate(double per_second, std::string_view unit);  // "1.2 k samples/s", "5.5 GB/s"
 std::string format_seconds(double seconds);  // "870 us", "12.3 s", "4 min 05 s"
 
 // "90s", "5min", "2h", "1d", plain seconds.

@@ -89,6 +89,9 @@ TEST(FormatRate, HasTheUnit) {
   EXPECT_EQ(format_rate(1234, "samples"), "1.2 k samples/s");
   EXPECT_EQ(format_rate(87.26, "samples"), "87.3 samples/s");
   EXPECT_EQ(format_rate(0, "steps"), "0 steps/s");
+  EXPECT_EQ(format_rate(5.5e9, "B"), "5.5 GB/s");
+  EXPECT_EQ(format_rate(12.2e9, "FLOP"), "12.2 GFLOP/s");
+  EXPECT_EQ(format_rate(87.26, "B"), "87.3 B/s");
   EXPECT_EQ(format_rate(std::numeric_limits<double>::infinity(), "steps"), "unknown steps/s");
 }
 
