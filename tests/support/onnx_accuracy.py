@@ -65,7 +65,7 @@ def main():
     if len(sys.argv) > 4:
         classes = json.loads(metadata["ddl.classes"])
         with open(sys.argv[4], newline="", encoding="utf-8") as file:
-            ours = [row["prediction"] for row in csv.DictReader(file)]
+            ours = [row["predicted"] for row in csv.DictReader(file)]
         agree = sum(a == classes[b] for a, b in zip(ours, predicted))
         print(f"agree {agree} of {len(predicted)}")
         sys.exit(0 if agree == len(predicted) == len(ours) else 1)

@@ -3,7 +3,8 @@
 # ONNX Runtime.
 #
 # The bar: scikit-learn 1.2.1's MLPClassifier of the same family (hidden layers 128 and 64, ReLU, SGD with momentum
-# 0.9, batch 32, standardised inputs) reaches @@BAR@@ on the same split (tests/support/sklearn_bar.py, ten seeds).
+# 0.9, batch 32, standardised inputs) reaches 0.9772 on the same
+# split (mean of ten seeds; 0.9721 to 0.9833; tests/support/sklearn_bar.py).
 set -euo pipefail
 . "$DDL_SOURCE/tests/support/lib.sh"
 python=$(bash "$DDL_SOURCE/tests/support/venv.sh") || exit $?
@@ -16,7 +17,7 @@ DDL_RUN=$run bash "$DDL_SOURCE/examples/quickstart.sh" >"$run/out" 2>"$run/err" 
 }
 cat "$run/out"
 accuracy=$(sed -n 's/^test accuracy: //p' "$run/out")
-awk -v a="$accuracy" 'BEGIN { exit !(a >= 0.960) }' || fail "test accuracy '$accuracy' is below 0.960"
+awk -v a="$accuracy" 'BEGIN { exit !(a >= 0.972) }' || fail "test accuracy '$accuracy' is below 0.972"
 
 # The same final parameters whatever the number of workers, and a model that ONNX Runtime agrees with.
 expected=$(sed -n 's/^parameters_hash //p' "$run/out")
