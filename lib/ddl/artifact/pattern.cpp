@@ -1,5 +1,8 @@
 #include "ddl/artifact/schema.h"
 
+#include <tuple>
+#include <utility>
+
 namespace ddl::artifact {
 namespace {
 
