@@ -145,9 +145,10 @@ void TableReader::choose_uses() {
   } else if (rows_->usual_label() >= 0) {
     label_ = static_cast<std::size_t>(rows_->usual_label());
   } else {
-    throw error(
-        "which column holds the label is not known",
-        "say --label NAME, NUMBER, first or last; its columns: " + listed(rows_->columns()));
+    throw error("which column holds the label is not known",
+                "say --label NAME, NUMBER, first or last (and --regression to predict a number); "
+                "its columns: " +
+                    listed(rows_->columns()));
   }
   if (columns_[label_].use == Use::dropped)
     throw error("the label column '" + columns_[label_].declared.name + "' is also dropped");
