@@ -3,7 +3,7 @@
 #include "ddl/base/error.h"
 #include "ddl/base/units.h"
 #include "ddl/plan/cost_model.h"
-#include "ddl/plan/shares.h"
+#include "ddl/plan/sketch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,13 +49,6 @@ void check_request(const PlanRequest& request) {
     if (!(rate > 0) || !std::isfinite(rate))
       throw bad_input("--rates: found " + std::to_string(rate) + ", expected more than 0");
 }
-
-// What one choice of workers and task size comes to.
-struct Sketch {
-  std::vector<WorkerSpeed> speeds;
-  Shares shares;
-  Prediction predicted;
-};
 
 class Planner {
  public:
@@ -142,72 +135,42 @@ class Planner {
 
   Sketch sketch_of(const std::vector<WorkerModel>& workers, std::int64_t b,
                    const std::string& reduction) const {
-    Sketch out;
-    for (const WorkerModel& worker : workers)
-      out.speeds.push_back({worker.task_seconds(b), worker.lanes});
-    out.shares = minimise_slowest_finish(tasks(b), out.speeds);
-    Prediction& p = out.predicted;
-    p.compute_seconds = out.shares.finish_seconds;
-    p.rounding_loss = out.shares.rounding_loss;
-    p.communication_seconds =
-        reduction_seconds(request_.cluster, workers.size(), reduction_bytes(request_, reduction));
-    p.update_seconds = update_seconds(request_, workers);
-    std::vector<std::int64_t> samples;
-    for (const std::int64_t count : out.shares.tasks)
-      samples.push_back(std::min(count * b, numerics_.global_batch));
-    p.input_seconds = input_seconds(request_, workers, samples);
-    // Input is read while tasks run; the reduction and the update follow them.
-    p.step_seconds =
-        std::max(p.compute_seconds, p.input_seconds) + p.communication_seconds + p.update_seconds;
-    const std::int64_t train = request_.dataset.samples("train");
-    const std::int64_t steps = (train + numerics_.global_batch - 1) / numerics_.global_batch;
-    p.epoch_seconds = static_cast<double>(steps) * p.step_seconds;
-    p.samples_per_second = static_cast<double>(numerics_.global_batch) / p.step_seconds;
-    for (std::size_t i = 0; i < workers.size(); ++i) {
-      p.utilisation += busy_seconds(out, i) / p.step_seconds / static_cast<double>(workers.size());
-      p.memory_bytes =
-          std::max(p.memory_bytes, worker_memory_bytes(request_.cost, workers[i].lanes, b));
-    }
-    p.utilisation = std::min(1.0, p.utilisation);
-    return out;
+    return sketch_step(request_, workers, b, reduction);
   }
 
-  static double busy_seconds(const Sketch& sketch, std::size_t worker) {
-    const WorkerSpeed& speed = sketch.speeds[worker];
-    const std::int64_t rounds = (sketch.shares.tasks[worker] + speed.lanes - 1) / speed.lanes;
-    return static_cast<double>(rounds) * speed.task_seconds;
+  bool leaves(std::int64_t b, std::int64_t per_lane) const {
+    return tasks(b) >= per_lane * lanes();
   }
 
-  std::set<std::int64_t> candidate_sizes() const {
+  // Powers of two and measured sizes, ascending, from `low` to `high`.
+  std::vector<std::int64_t> sizes_between(std::int64_t low, std::int64_t high) const {
     std::set<std::int64_t> sizes;
     for (std::int64_t b = 1; b <= numerics_.global_batch; b *= 2) sizes.insert(b);
     for (const WorkerModel& worker : workers_)
-      for (const std::int64_t b : worker.measured_sizes())
-        if (b <= numerics_.global_batch) sizes.insert(b);
+      sizes.insert(worker.measured_sizes().begin(), worker.measured_sizes().end());
+    std::erase_if(sizes, [&](std::int64_t b) { return b < low || b > high; });
+    return {sizes.begin(), sizes.end()};
+  }
+
+  // Sizes whose times were measured, or lie between measured ones, on every worker: beyond them the
+  // model of times is a guess that would choose its own errors. None when but one size was
+  // measured.
+  std::vector<std::int64_t> sizes_to_compare() const {
+    if (!times_are_measured()) return {};
+    std::int64_t low = 1, high = numerics_.global_batch;
+    for (const WorkerModel& worker : workers_) {
+      if (worker.measured_sizes().size() < 2) return {};
+      low = std::max(low, worker.measured_sizes().front());
+      high = std::min(high, worker.measured_sizes().back());
+    }
+    std::vector<std::int64_t> sizes = sizes_between(low, high);
+    std::erase_if(sizes, [&](std::int64_t b) { return !leaves(b, 2); });
     return sizes;
   }
 
-  // The sizes that leave `per_lane` tasks for each lane; else 1 task for each; else the smallest.
-  std::vector<std::int64_t> sizes_with_tasks(std::int64_t per_lane) const {
-    const std::set<std::int64_t> all = candidate_sizes();
-    for (const std::int64_t wanted : {per_lane, std::int64_t{1}}) {
-      std::vector<std::int64_t> out;
-      for (const std::int64_t b : all)
-        if (tasks(b) >= wanted * lanes()) out.push_back(b);
-      if (!out.empty()) return out;
-    }
-    return {1};
-  }
-
   std::int64_t choose_task_samples() {
-    if (!times_are_measured()) {
-      const std::int64_t b = sizes_with_tasks(4).back();
-      notes_.push_back("task size " + std::to_string(b) +
-                       ": the largest that leaves 4 tasks for each lane, where there are so many "
-                       "samples; profile the model to choose by measured times");
-      return b;
-    }
-    const std::vector<std::int64_t> sizes = sizes_with_tasks(2);
+    const std::vector<std::int64_t> sizes = sizes_to_compare();
+    if (sizes.empty()) return choose_by_tasks();
     std::vector<double> steps;
     for (const std::int64_t b : sizes)
       steps.push_back(sketch_of(workers_, b, numerics_.reduction).predicted.step_seconds);
@@ -215,9 +178,20 @@ class Planner {
     std::size_t i = 0;
     while (steps[i] > shortest * (1 + kSameStep)) ++i;
     notes_.push_back("task size " + std::to_string(sizes[i]) +
-                     ": the smallest whose predicted step is within 2 % of the shortest, with at "
-                     "least 2 tasks for each lane where there are so many samples");
+                     ": of the sizes whose times are known, with at least 2 tasks for each lane, "
+                     "the smallest whose predicted step is within 2 % of the shortest");
     return sizes[i];
+  }
+
+  std::int64_t choose_by_tasks() {
+    std::int64_t chosen = 1;
+    for (const std::int64_t per_lane : {1, 4})
+      for (const std::int64_t b : sizes_between(1, numerics_.global_batch))
+        if (leaves(b, per_lane)) chosen = b;
+    notes_.push_back("task size " + std::to_string(chosen) + ": the largest that leaves " +
+                     (leaves(chosen, 4) ? "4 tasks" : "a task") +
+                     " for each lane; there are no measured times of several sizes to choose by");
+    return chosen;
   }
 
   // Lanes are given up, one at a time on the worker that has most, until each node's workers fit.
@@ -262,7 +236,7 @@ class Planner {
       worker.tasks = {first, sketch.shares.tasks[i]};
       if (times_are_known()) {
         worker.task_seconds = seconds;
-        worker.predicted_seconds = busy_seconds(sketch, i);
+        worker.predicted_seconds = sketch.busy_seconds(i);
       }
       first += worker.tasks.count;
       plan.workers.push_back(std::move(worker));

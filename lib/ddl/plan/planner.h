@@ -30,10 +30,10 @@ struct PlanRequest {
 
 // Throws bad_input for requests that cannot be planned (fewer samples than a global batch, …).
 //
-// A task size that is not given is chosen among powers of two and measured sizes: with measured
-// times, of the sizes that leave at least 2 tasks for each lane, the smallest whose step is within
-// 2 % of the shortest (small tasks are easier to share and to move); without, the largest that
-// leaves at least 4 tasks for each lane.
+// A task size that is not given is chosen among powers of two and measured sizes. When several
+// sizes were measured on every worker: of those in their range that leave at least 2 tasks for each
+// lane, the smallest whose step is within 2 % of the shortest (small tasks are easier to share and
+// to move). Else the largest that leaves 4 tasks for each lane; else, 1.
 Plan make_plan(const PlanRequest& request);
 
 // The table of `ddl-plan --explain`.

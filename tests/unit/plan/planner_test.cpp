@@ -191,10 +191,20 @@ TEST(Planner, ChoosesTheTaskSize) {
   // Measured: a task costs 1 ms more than its samples, so large tasks are cheaper; at least 2 for
   // each of the 2 lanes leave 8.
   EXPECT_EQ(make_plan(r).numerics.task_samples, 8);
-  // Without a fixed cost the smallest is as good as any.
+  // Without a fixed cost the smallest measured size is as good as any.
   for (WorkerProfile& worker : r.cluster.workers)
-    worker.models[0].tasks = {{8, 1, {8e-3 * (worker.rank + 1)}}};
-  EXPECT_EQ(make_plan(r).numerics.task_samples, 1);
+    for (TaskTime& task : worker.models[0].tasks)
+      task.seconds.median = task.samples * 1e-3 * (worker.rank + 1);
+  EXPECT_EQ(make_plan(r).numerics.task_samples, 4);
+  // One size says nothing of others, however cheap it makes them look: 4 tasks for each lane.
+  for (WorkerProfile& worker : r.cluster.workers) worker.models[0].tasks = {{1, 1, {1e-6}}};
+  EXPECT_EQ(make_plan(r).numerics.task_samples, 4);
+  // No measured size leaves 2 tasks for each lane, none at all 4: one for each.
+  r.numerics.global_batch = 6;
+  for (WorkerProfile& worker : r.cluster.workers)
+    worker.models[0].tasks = {{4, 1, {1e-3}}, {8, 1, {2e-3}}};
+  EXPECT_EQ(make_plan(r).numerics.task_samples, 4);
+  r.numerics.global_batch = 48;
   // Not measured: the largest that leaves 4 for each lane.
   r.model_hash = "";
   r.model = "other";
