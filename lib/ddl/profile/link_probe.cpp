@@ -77,18 +77,19 @@ void ping_pong(Player& player, const Clock& clock, double seconds, PairRate& out
   const double start = clock();
   std::vector<std::pair<std::size_t, double>> medians;
   const double share = seconds / static_cast<double>(kMessageBytes.size());
+  double round_trip = 0;  // of the last size, by the clock that limits us
   for (const std::size_t bytes : kMessageBytes) {
     // The next size takes at most as much longer as it is larger.
     if (medians.size() > 1) {
-      const auto& [last_bytes, last_seconds] = medians.back();
-      const double expected =
-          2 * last_seconds * static_cast<double>(bytes) / static_cast<double>(last_bytes);
-      if (clock() - start + (kFewestRoundTrips + 2) * expected > seconds) break;
+      const double growth = static_cast<double>(bytes) / static_cast<double>(medians.back().first);
+      if (clock() - start + (kFewestRoundTrips + 2) * growth * round_trip > seconds) break;
     }
     player.play(bytes, 1);  // buffers and connections are made
-    const double one = 2 * player.play(bytes, 1).front();
+    const double before = clock();
+    player.play(bytes, 1);
+    round_trip = clock() - before;
     std::vector<double> times =
-        player.play(bytes, repetitions_in(share, one, kFewestRoundTrips, kMostRoundTrips));
+        player.play(bytes, repetitions_in(share, round_trip, kFewestRoundTrips, kMostRoundTrips));
     const Measured half = measured(times);
     if (bytes == kMessageBytes.front()) {
       out.latency_seconds = half;

@@ -51,8 +51,8 @@ ProductRate product_rate(ThreadPool& pool, DType dtype, const Clock& clock, doub
 std::size_t copy_buffer_bytes(std::uint64_t last_cache_bytes, std::uint64_t available_bytes,
                               int threads, double seconds) {
   constexpr std::uint64_t kSmallest = std::uint64_t{1} << 20, kLargest = std::uint64_t{256} << 20;
-  // Slow memory copies some 1 GB/s a thread; filling the buffers takes as long as a few copies.
-  constexpr double kBytesPerSecond = 256e6;
+  // Filling the buffers takes as long as many copies, where pages are slow to be had.
+  constexpr double kBytesPerSecond = 100e6;
   const auto buffers = static_cast<std::uint64_t>(2 * std::max(1, threads));
   std::uint64_t bytes = std::clamp(4 * last_cache_bytes / buffers, 16 * kSmallest, kLargest);
   bytes = std::min(bytes, static_cast<std::uint64_t>(seconds * kBytesPerSecond));

@@ -129,6 +129,7 @@ Profiler::Impl::Impl(Communicator& world, const ProfileOptions& asked)
 
 void Profiler::Impl::begin(const std::string& probe) {
   if (communicator.rank() != 0) return;
+  log_debug(format_seconds(budget->elapsed()) + ": " + probe);
   if (!progress)
     progress = std::make_unique<Progress>(
         "profile", static_cast<std::uint64_t>(std::ceil(options.maximum_seconds)), "s");

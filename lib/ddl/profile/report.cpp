@@ -3,32 +3,42 @@
 #include "ddl/profile/profile.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 namespace ddl {
 namespace {
 
-// "1.2 G (1.1 to 1.3)"; a dash for what was not measured.
-std::string spread_text(const Measured& value, const std::function<std::string(double)>& text) {
-  if (value.samples == 0) return "-";
-  if (value.low == value.median && value.high == value.median) return text(value.median);
-  return text(value.median) + " (" + text(value.low) + " to " + text(value.high) + ")";
+// "9.3 GB/s"
+std::string with_unit(double value, std::string_view unit) {
+  const std::string count = format_count(value);
+  const bool prefixed = std::isalpha(static_cast<unsigned char>(count.back())) != 0;
+  return count + (prefixed ? "" : " ") + std::string(unit);
 }
 
-std::string per_second(double rate, std::string_view unit) {
-  return format_rate(rate, unit);
+// "9.3 GB/s (7.1 G to 11 G)"; a dash for what was not measured.
+std::string rate(const Measured& value, std::string_view unit) {
+  if (value.samples == 0) return "-";
+  std::string out = with_unit(value.median, unit);
+  if (value.low < value.median || value.high > value.median)
+    out += " (" + format_count(value.low) + " to " + format_count(value.high) + ")";
+  return out;
 }
 
 std::string bytes_rate(const Measured& value) {
-  return spread_text(value, [](double rate) { return per_second(rate, "B"); });
+  return rate(value, "B/s");
 }
 
 std::string flops_rate(const Measured& value) {
-  return spread_text(value, [](double rate) { return per_second(rate, "FLOP"); });
+  return rate(value, "FLOP/s");
 }
 
 std::string time_text(const Measured& value) {
-  return spread_text(value, [](double seconds) { return format_seconds(seconds); });
+  if (value.samples == 0) return "-";
+  std::string out = format_seconds(value.median);
+  if (value.low < value.median || value.high > value.median)
+    out += " (" + format_seconds(value.low) + " to " + format_seconds(value.high) + ")";
+  return out;
 }
 
 std::string nodes_text(const Cluster& cluster) {
