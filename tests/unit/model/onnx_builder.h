@@ -1,12 +1,13 @@
 // Small ONNX files for tests, as other exporters would write them.
 #pragma once
 
+#include "ddl/model/onnx/proto.h"
+
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "unit/model/model_test.h"
-#include <onnx/onnx_pb.h>
 
 namespace ddl {
 

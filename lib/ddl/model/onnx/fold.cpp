@@ -2,6 +2,7 @@
 //
 // A weight is not constant: ops on weights stay ops. Values are held as doubles or 64-bit integers.
 #include "ddl/base/error.h"
+#include "ddl/model/onnx/folded.h"
 #include "ddl/model/onnx/tensors.h"
 #include "ddl/model/onnx/translate.h"
 
@@ -13,93 +14,9 @@
 namespace ddl::onnx_io {
 namespace {
 
-constexpr std::int64_t kLargestFold = 1 << 24;  // elements
-
-bool is_integer(DType dtype) {
-  return dtype != DType::f32;
-}
-
 // Integers wrap, as they do in every runtime, and never overflow in ours.
 std::int64_t wrapped(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
-}
-
-struct Folded {
-  DType dtype = DType::f32;
-  Shape shape;
-  std::vector<double> reals;
-  std::vector<std::int64_t> integers;
-  std::size_t size() const { return is_integer(dtype) ? integers.size() : reals.size(); }
-  void resize(std::size_t count) {
-    if (is_integer(dtype))
-      integers.resize(count);
-    else
-      reals.resize(count);
-  }
-  void copy(std::size_t to, const Folded& from, std::size_t at) {
-    if (is_integer(dtype))
-      integers[to] = from.integers[at];
-    else
-      reals[to] = from.reals[at];
-  }
-};
-
-template <class T>
-void widen(const HostTensor& value, std::vector<std::int64_t>& into) {
-  const auto count = static_cast<std::size_t>(element_count(value.shape));
-  into.assign(value.as<T>(), value.as<T>() + count);
-}
-
-std::optional<Folded> unpacked(const HostTensor& value) {
-  Folded folded;
-  folded.dtype = value.dtype;
-  folded.shape = value.shape;
-  const auto count = static_cast<std::size_t>(element_count(value.shape));
-  switch (value.dtype) {
-    case DType::f32:
-      folded.reals.assign(value.as<float>(), value.as<float>() + count);
-      return folded;
-    case DType::i64:
-      widen<std::int64_t>(value, folded.integers);
-      return folded;
-    case DType::i32:
-      widen<std::int32_t>(value, folded.integers);
-      return folded;
-    case DType::u8:
-    case DType::boolean:
-      widen<std::uint8_t>(value, folded.integers);
-      return folded;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::shared_ptr<const HostTensor> packed(const Folded& folded) {
-  auto value = make_host_tensor(folded.dtype, folded.shape);
-  for (std::size_t i = 0; i < folded.size(); ++i) {
-    switch (folded.dtype) {
-      case DType::f32:
-        value->as<float>()[i] = static_cast<float>(folded.reals[i]);
-        break;
-      case DType::i64:
-        value->as<std::int64_t>()[i] = folded.integers[i];
-        break;
-      case DType::i32:
-        value->as<std::int32_t>()[i] = static_cast<std::int32_t>(folded.integers[i]);
-        break;
-      default:
-        value->as<std::uint8_t>()[i] = static_cast<std::uint8_t>(folded.integers[i]);
-        break;
-    }
-  }
-  return value;
-}
-
-std::int64_t checked_count(const Shape& shape) {
-  const std::int64_t count = element_count(shape);
-  if (count > kLargestFold)
-    throw bad_input("a constant of shape " + shape_text(shape) + " is too large");
-  return count;
 }
 
 Folded constant_value(const onnx::NodeProto& node) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ddl/model/graph.h"
+#include "ddl/model/onnx/proto.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -14,8 +15,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <onnx/onnx_pb.h>
 
 namespace ddl::onnx_io {
 

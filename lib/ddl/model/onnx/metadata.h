@@ -2,8 +2,7 @@
 #pragma once
 
 #include "ddl/model/onnx.h"
-
-#include <onnx/onnx_pb.h>
+#include "ddl/model/onnx/proto.h"
 
 namespace ddl::onnx_io {
 

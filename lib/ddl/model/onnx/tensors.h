@@ -6,12 +6,11 @@
 #pragma once
 
 #include "ddl/model/graph.h"
+#include "ddl/model/onnx/proto.h"
 
 #include <filesystem>
 #include <memory>
 #include <string>
-
-#include <onnx/onnx_pb.h>
 
 namespace ddl::onnx_io {
 

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "ddl/model/onnx/importer.h"
+#include "ddl/model/onnx/proto.h"
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include <onnx/onnx_pb.h>
 
 namespace ddl::onnx_io {
 
