@@ -23,7 +23,7 @@ struct Options {
   ddl::EvaluateOptions evaluate;
   int np = 0;
   std::vector<std::string> hosts;
-  std::string class_weights, maximum_time, seed;
+  std::string class_weights, maximum_time;
   bool dry_run = false, allow_root = false, json = false;
 };
 
@@ -90,7 +90,7 @@ void register_options(CLI::App& app, Options& o) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->group(recipes);
-  app.add_option("--seed", o.seed, "Another seed than the plan's (with --change-numerics)")
+  app.add_option("--seed", train.seed, "Another seed than the plan's (with --change-numerics)")
       ->group(recipes);
   app.add_flag("--change-numerics", train.change_numerics,
                "Allow what changes the bits of the result; named in run.json")
@@ -142,7 +142,6 @@ void finish_options(Options& o, int argc, char** argv) {
   o.train.command.assign(argv, argv + argc);
   o.train.explicit_np = o.np > 0;
   if (!o.maximum_time.empty()) o.train.maximum_seconds = ddl::parse_seconds(o.maximum_time);
-  if (!o.seed.empty()) o.train.seed = static_cast<std::uint64_t>(ddl::parse_int(o.seed, "--seed"));
   if (o.class_weights == "balanced") {
     o.train.balanced_class_weights = true;
   } else if (!o.class_weights.empty()) {

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,10 +97,10 @@ std::atomic<int> interrupts_seen{0};
 void pass_on(int number) {
   const int child = child_process.load();
   const bool insists = number == SIGINT && interrupts_seen.fetch_add(1) > 0;
-  if (child > 0) ::kill(child, insists ? SIGTERM : SIGUSR1);
+  if (child > 0) ::kill(child, insists ? SIGHUP : SIGUSR1);
 }
 
-constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGUSR1};
 
 }  // namespace
 
@@ -122,20 +123,8 @@ LaunchCommand launch_command(const LaunchRequest& request, const HostFacts& fact
         "install openmpi-bin, or run one worker with --np 1");
   LaunchCommand out;
   std::vector<std::string>& args = out.arguments;
-  args = {facts.mpirun,
-          "-np",
-          std::to_string(request.workers),
-          "--bind-to",
-          "none",
-          "--mca",
-          "odls_base_sigkill_timeout",
-          "60",
-          "--mca",
-          "orte_abort_on_non_zero_status",
-          "1",
-          "-q",
-          "--stdin",
-          "none"};
+  args = {facts.mpirun, "-np", std::to_string(request.workers), "--bind-to", "none", "-q",
+          "--stdin",    "none"};
   const auto add = [&](std::initializer_list<const char*> more) {
     args.insert(args.end(), more.begin(), more.end());
   };
@@ -190,6 +179,13 @@ int launch(const LaunchCommand& command) {
   if (child == 0) {
     for (std::size_t i = 0; i < std::size(kPassedOn); ++i) std::signal(kPassedOn[i], SIG_DFL);
     ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGHUP);  // mpirun ends its workers when ddl-train is gone
+    // mpirun would end the workers soon after a SIGTERM. Blocked here, it is for the workers alone
+    // (mpirun unblocks it for them), who write a checkpoint first.
+    sigset_t terminate;
+    sigemptyset(&terminate);
+    sigaddset(&terminate, SIGTERM);
+    ::sigprocmask(SIG_BLOCK, &terminate, nullptr);
     const int none = ::open("/dev/null", O_RDONLY);
     if (none >= 0) ::dup2(none, STDIN_FILENO);
     ::execv(argv[0], argv.data());

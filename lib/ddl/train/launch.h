@@ -3,7 +3,9 @@
 // The command line is put together here as a list of arguments (no shell sees it) with a line for
 // every choice made on the user's behalf; launch() runs it in its own process group, so that a
 // terminal's interrupt reaches ddl-train alone, and passes signals on:
-//   first SIGINT, SIGTERM, SIGUSR1 -> SIGUSR1 (checkpoint and stop);  second SIGINT -> SIGTERM
+//   first SIGINT, SIGTERM, SIGUSR1 -> SIGUSR1 (checkpoint and stop);  second SIGINT -> SIGHUP (end)
+// mpirun itself never sees a SIGTERM, so its odls_base_sigkill_timeout need not be raised: that
+// would delay the end of a failed run by twice its value.
 #pragma once
 
 #include <filesystem>

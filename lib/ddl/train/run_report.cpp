@@ -21,6 +21,11 @@ std::map<std::string, double> TrainingRun::evaluate_splits(const std::vector<std
 
 void TrainingRun::say_epoch(const std::map<std::string, double>& metrics) {
   const std::int64_t total = setup_.schedule->total_steps();
+  // Short epochs: not a line for each; all of them are in metrics.jsonl.
+  constexpr double kQuietSeconds = 0.5;
+  if (told_epochs_ && step_ < total && since_told_.seconds() < kQuietSeconds) return;
+  told_epochs_ = true;
+  since_told_.restart();
   const double epochs = static_cast<double>(total) / static_cast<double>(setup_.steps_per_epoch);
   std::string line = "epoch " +
                      std::to_string((step_ + setup_.steps_per_epoch - 1) / setup_.steps_per_epoch) +

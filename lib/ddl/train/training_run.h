@@ -69,7 +69,8 @@ class TrainingRun {
 
   Communicator& communicator_;
   TrainOptions options_;
-  Stopwatch since_start_;
+  Stopwatch since_start_, since_told_;
+  bool told_epochs_ = false;
   TrainingSetup setup_;
   int lanes_ = 1;
   std::unique_ptr<Weights> weights_;

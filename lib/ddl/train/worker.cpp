@@ -14,8 +14,10 @@ int run_worker(Communicator& world, const std::function<void()>& body) {
     return 0;
   } catch (const AgreedError&) {
     throw;
-  } catch (const ToldElsewhere& error) {
-    return error.exit_code();
+  } catch (const ToldElsewhere&) {
+    // The launcher's exit code is that of the worker that tells the error. A code of one's own
+    // would make mpirun kill workers that are about to end in good order, and wait for them.
+    return 0;
   } catch (const Error& error) {
     if (world.size() == 1) throw;
     exit_code = error.exit_code();

@@ -38,7 +38,7 @@ TEST(Launch, PlainCommand) {
   EXPECT_EQ(command.arguments.front(), "/usr/bin/mpirun");
   EXPECT_EQ(after(command, "-np"), "2");
   EXPECT_EQ(after(command, "--bind-to"), "none");
-  EXPECT_EQ(after(command, "odls_base_sigkill_timeout"), "60");
+  EXPECT_EQ(after(command, "mpi_yield_when_idle"), "1");
   EXPECT_THAT(command.arguments, Not(Contains("--oversubscribe")));
   EXPECT_THAT(command.arguments, Not(Contains("--allow-run-as-root")));
   EXPECT_EQ(command.arguments.back(), "a b'c.json") << "no shell, no quoting";
