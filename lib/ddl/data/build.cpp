@@ -5,6 +5,7 @@
 #include "ddl/base/error.h"
 #include "ddl/base/progress.h"
 #include "ddl/base/units.h"
+#include "ddl/data/build_record.h"
 #include "ddl/data/output_folder.h"
 #include "ddl/data/readers/reader.h"
 #include "ddl/data/shard_writer.h"
@@ -24,12 +25,6 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{8} << 20;
 
-std::string join(const std::vector<std::string>& texts, std::string_view between = ", ") {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : std::string(between)) + text;
-  return out;
-}
-
 void check_options(const BuildOptions& options) {
   if (options.sources.empty())
     throw bad_input("no source is given", "ddl-shard build SOURCE -o OUTPUT");
@@ -47,7 +42,7 @@ void check_options(const BuildOptions& options) {
 // One source with all that is known about it.
 struct Source {
   SourceSpec spec;
-  std::unique_ptr<Reader> reader;
+  std::unique_ptr<SourceReader> reader;
   SourceSummary summary;
   std::vector<std::int8_t> splits;  // of each sample
   std::int64_t first_id = 0;
@@ -84,7 +79,7 @@ class Builder {
   int threads_;
   ThreadPool pool_;
   std::vector<Source> sources_;
-  Schema schema_;
+  SourceSchema schema_;
   SplitFractions fractions_;  // cut from the first source
   std::string format_;
   BuildReport report_;
@@ -131,7 +126,7 @@ void Builder::scan() {
       say((source.spec.split.empty() || source.spec.split == "train" ? ""
                                                                      : source.spec.split + ": ") +
           line);
-    if (!source.spec.ignored.empty()) say("ignored: " + join(source.spec.ignored));
+    if (!source.spec.ignored.empty()) say("ignored: " + joined_text(source.spec.ignored));
   }
   if (schema_.task == LearningTask::classification && schema_.classes.size() == 1)
     say("warning: there is a single class, '" + schema_.classes[0] + "': nothing to tell apart");
@@ -147,7 +142,7 @@ void Builder::assign_splits() {
     } else if (!source.summary.splits.empty()) {
       source.splits = source.summary.splits;
     } else {
-      const Reader& reader = *source.reader;
+      const SourceReader& reader = *source.reader;
       source.splits =
           cut_splits(samples,
                      options_.stratify ? std::span<const std::int32_t>(source.summary.labels)
@@ -283,66 +278,6 @@ std::int64_t count_duplicates(std::vector<std::pair<std::uint64_t, std::int8_t>>
   return out;
 }
 
-std::string shape_option(const Shape& shape) {
-  return shape.empty() ? "" : shape_text(shape);
-}
-
-// What shaped the content, as the user would say it again; defaults are left out.
-std::map<std::string, std::string> shaping_options(const BuildOptions& options,
-                                                   const std::string& format) {
-  std::map<std::string, std::string> out;
-  const auto set = [&](const char* name, const std::string& value, const std::string& usual) {
-    if (value != usual) out[name] = value;
-  };
-  const auto number = [](double value) {
-    std::string text = std::to_string(value);
-    text.erase(text.find_last_not_of('0') + 1);
-    return text.ends_with('.') ? text + "0" : text;
-  };
-  if (format == "csv" || format == "arff") {
-    set("label", options.label, "");
-    set("drop", join(options.drop, ","), "");
-    set("categorical", join(options.categorical, ","), "");
-    set("missing", join(options.missing, ","), "");
-    set("shape", shape_option(options.shape), "");
-    set("regression", options.regression ? "true" : "", "");
-  }
-  if (format == "csv") {
-    set("no-header", options.header ? "" : "true", "");
-    set("skip-lines", std::to_string(options.skip_lines), "0");
-    set("delimiter", std::string(1, options.delimiter), ",");
-  }
-  if (format == "image-folder") {
-    set("size", options.size, "");
-    set("channels", options.channels, "auto");
-    set("skip-damaged", options.skip_damaged ? "true" : "", "");
-    set("keep-empty-classes", options.keep_empty_classes ? "true" : "", "");
-  }
-  if (format == "text") {
-    out["tokens"] = options.tokens;
-    out["context"] = std::to_string(options.context);
-  }
-  out["val"] = number(options.val_fraction);
-  out["test"] = number(options.test_fraction);
-  for (const auto& [split, path] : options.split_sources)
-    out[split] = path.lexically_normal().filename().string();
-  out["seed"] = std::to_string(options.seed);
-  set("no-stratify", options.stratify ? "" : "true", "");
-  out["zstd-level"] = std::to_string(options.zstd_level);
-  out["shard-size"] = format_bytes(options.shard_bytes);
-  return out;
-}
-
-// "digits.csv.gz" -> "digits".
-std::string plain_name(const std::filesystem::path& path) {
-  std::filesystem::path name = std::filesystem::absolute(path).lexically_normal();
-  if (name.filename().empty()) name = name.parent_path();
-  name = name.filename();
-  if (name.extension() == ".gz") name = name.stem();
-  if (!name.stem().empty()) name = name.stem();
-  return name.string();
-}
-
 void Builder::describe_classes() {
   if (schema_.classes.empty()) return;
   std::string line = std::to_string(schema_.classes.size()) + " classes:";
@@ -382,7 +317,7 @@ void Builder::finish_manifest() {
         constant.push_back(i < field.columns.size() ? "'" + field.columns[i] + "'"
                                                     : "channel " + std::to_string(i));
       if (!constant.empty()) {
-        manifest.notes.push_back("constant in train, so not scaled: " + join(constant));
+        manifest.notes.push_back("constant in train, so not scaled: " + joined_text(constant));
         say(manifest.notes.back());
       }
     }

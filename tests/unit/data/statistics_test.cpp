@@ -17,7 +17,7 @@ void add(FieldStatistics& statistics, const std::vector<T>& row) {
 }
 
 TEST(Statistics, ColumnsGetMeanAndInverseDeviation) {
-  FieldStatistics statistics(make_field("x", FieldKind::numeric, DType::f32, {2}));
+  FieldStatistics statistics(plain_field("x", FieldKind::numeric, DType::f32, {2}));
   add<float>(statistics, {1, 10});
   add<float>(statistics, {3, 30});
   add<float>(statistics, {5, 50});
@@ -28,7 +28,7 @@ TEST(Statistics, ColumnsGetMeanAndInverseDeviation) {
 }
 
 TEST(Statistics, ImagesGetOneEntryAChannel) {
-  FieldStatistics statistics(make_field("x", FieldKind::image, DType::u8, {2, 1, 2}));
+  FieldStatistics statistics(plain_field("x", FieldKind::image, DType::u8, {2, 1, 2}));
   add<std::uint8_t>(statistics, {0, 255, 7, 7});
   add<std::uint8_t>(statistics, {0, 255, 7, 7});
   const Normalisation norm = statistics.normalisation();
@@ -40,7 +40,7 @@ TEST(Statistics, ImagesGetOneEntryAChannel) {
 }
 
 TEST(Statistics, NearConstantIsJudgedRelativeToSize) {
-  FieldStatistics statistics(make_field("x", FieldKind::numeric, DType::f32, {3}));
+  FieldStatistics statistics(plain_field("x", FieldKind::numeric, DType::f32, {3}));
   // A spread of one unit in the last place of a large value is rounding; a small unit is not.
   const float large = 1e7F, next = std::nextafter(large, 2e7F);
   add<float>(statistics, {large, 1e-9F, 4});
@@ -49,13 +49,13 @@ TEST(Statistics, NearConstantIsJudgedRelativeToSize) {
 }
 
 TEST(Statistics, LargeOffsetsDoNotCancel) {
-  FieldStatistics statistics(make_field("x", FieldKind::numeric, DType::f32, {1}));
+  FieldStatistics statistics(plain_field("x", FieldKind::numeric, DType::f32, {1}));
   for (int i = 0; i < 1000; ++i) add<float>(statistics, {100000.0F + static_cast<float>(i % 2)});
   EXPECT_NEAR(statistics.normalisation().scale[0], 2, 1e-9);
 }
 
 TEST(Statistics, MissingValuesArePassedOver) {
-  FieldStatistics statistics(make_field("x", FieldKind::numeric, DType::f32, {1}));
+  FieldStatistics statistics(plain_field("x", FieldKind::numeric, DType::f32, {1}));
   add<float>(statistics, {2});
   add<float>(statistics, {std::numeric_limits<float>::quiet_NaN()});
   add<float>(statistics, {4});

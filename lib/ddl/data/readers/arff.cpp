@@ -187,7 +187,8 @@ bool ArffRows::next(TableRow& row) {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_arff_reader(const SourceSpec& source, const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_arff_reader(const SourceSpec& source,
+                                               const ReaderContext& context) {
   return make_table_reader(std::make_unique<ArffRows>(source, context), context);
 }
 

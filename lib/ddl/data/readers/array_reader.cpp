@@ -26,32 +26,32 @@ std::string label_text(double value) {
   return std::to_string(value);
 }
 
-class ArrayReader : public Reader {
+class ArrayReader : public SourceReader {
  public:
   ArrayReader(const SourceSpec& source, const ReaderContext& context)
       : options_(context.options),
         data_(source.paths.at(0), context.scratch),
         labels_(source.paths.at(1), context.scratch) {}
-  SourceSummary scan(const Schema* train) override;
+  SourceSummary scan(const SourceSchema* train) override;
   bool read(std::int64_t block_samples, SampleBlock& block) override;
   void rewind() override { given_ = 0; }
 
  private:
   Field data_field(std::vector<std::string>& lines);
-  void scan_classes(SourceSummary& summary, const Schema* train);
+  void scan_classes(SourceSummary& summary, const SourceSchema* train);
   void store_data(const std::vector<double>& rows, std::int64_t count,
                   std::vector<std::byte>& out) const;
 
   const BuildOptions& options_;
   ArrayFile data_, labels_;
-  Schema schema_;
+  SourceSchema schema_;
   bool channels_last_ = false;
   std::map<double, std::int64_t> classes_;  // label value -> class
   std::int64_t given_ = 0;
 };
 
 Field ArrayReader::data_field(std::vector<std::string>& lines) {
-  Field field = make_field("x", FieldKind::numeric, DType::f32);
+  Field field = plain_field("x", FieldKind::numeric, DType::f32);
   field.shape.assign(data_.header().shape.begin() + 1, data_.header().shape.end());
   if (field.shape.empty()) field.shape = {1};
   if (!options_.shape.empty()) {
@@ -81,7 +81,7 @@ Field ArrayReader::data_field(std::vector<std::string>& lines) {
   return field;
 }
 
-void ArrayReader::scan_classes(SourceSummary& summary, const Schema* train) {
+void ArrayReader::scan_classes(SourceSummary& summary, const SourceSchema* train) {
   std::map<double, std::int32_t> seen;
   std::vector<double> values;
   for (std::int64_t first = 0; first < labels_.rows(); first += kLabelBlock) {
@@ -117,7 +117,7 @@ void ArrayReader::scan_classes(SourceSummary& summary, const Schema* train) {
   for (std::int32_t& label : summary.labels) label = mapped[static_cast<std::size_t>(label)];
 }
 
-SourceSummary ArrayReader::scan(const Schema* train) {
+SourceSummary ArrayReader::scan(const SourceSchema* train) {
   SourceSummary summary;
   if (data_.rows() != labels_.rows() || (labels_.row_values() != 1 && !options_.regression))
     throw bad_input("holds labels of shape " + shape_text(labels_.header().shape) + ", but " +
@@ -125,16 +125,16 @@ SourceSummary ArrayReader::scan(const Schema* train) {
                         std::to_string(data_.rows()) + " samples",
                     "give one label per sample")
         .with_file(labels_.path().string());
-  Schema& schema = summary.schema;
+  SourceSchema& schema = summary.schema;
   schema.fields.push_back(data_field(summary.lines));
   if (options_.regression) {
     schema.task = LearningTask::regression;
     Shape shape;
     if (labels_.row_values() > 1) shape = {labels_.row_values()};
-    schema.fields.push_back(make_field("y", FieldKind::target, DType::f32, shape));
+    schema.fields.push_back(plain_field("y", FieldKind::target, DType::f32, shape));
   } else {
     scan_classes(summary, train);
-    schema.fields.push_back(make_field("y", FieldKind::label, DType::i64));
+    schema.fields.push_back(plain_field("y", FieldKind::label, DType::i64));
   }
   if (train != nullptr && train->fields != schema.fields)
     throw bad_input("samples of " + shape_text(data_.header().shape) + " " + data_.header().type +
@@ -204,7 +204,8 @@ bool ArrayReader::read(std::int64_t block_samples, SampleBlock& block) {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_array_reader(const SourceSpec& source, const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_array_reader(const SourceSpec& source,
+                                                const ReaderContext& context) {
   return std::make_unique<ArrayReader>(source, context);
 }
 

@@ -157,7 +157,8 @@ void CsvRows::rewind() {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_csv_reader(const SourceSpec& source, const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_csv_reader(const SourceSpec& source,
+                                              const ReaderContext& context) {
   return make_table_reader(std::make_unique<CsvRows>(source, context), context);
 }
 

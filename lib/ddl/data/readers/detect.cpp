@@ -298,8 +298,8 @@ std::vector<SourceSpec> find_sources(const std::string& format, const BuildOptio
   return out;
 }
 
-std::unique_ptr<Reader> make_reader(const std::string& format, const SourceSpec& source,
-                                    const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_reader(const std::string& format, const SourceSpec& source,
+                                          const ReaderContext& context) {
   if (format == "image-folder") return make_image_folder_reader(source, context);
   if (format == "idx" || format == "npy") return make_array_reader(source, context);
   if (format == "csv") return make_csv_reader(source, context);

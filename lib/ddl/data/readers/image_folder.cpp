@@ -60,14 +60,14 @@ struct ImageFile {
   ImageInfo info;
 };
 
-class ImageFolderReader : public Reader {
+class ImageFolderReader : public SourceReader {
  public:
   ImageFolderReader(const SourceSpec& source, const ReaderContext& context)
       : root_(source.paths.at(0)), options_(context.options), pool_(context.pool) {
     if (options_.channels != "auto" && options_.channels != "1" && options_.channels != "3")
       throw bad_input("--channels " + options_.channels + " is not known", "use auto, 1 or 3");
   }
-  SourceSummary scan(const Schema* train) override;
+  SourceSummary scan(const SourceSchema* train) override;
   bool read(std::int64_t block_samples, SampleBlock& block) override;
   void rewind() override { given_ = 0; }
   // The name, so that adding files elsewhere moves no one to another split.
@@ -77,11 +77,11 @@ class ImageFolderReader : public Reader {
   }
 
  private:
-  void find_classes(const Schema* train);
+  void find_classes(const SourceSchema* train);
   void list_files(const fs::path& folder, std::int32_t label, int depth);
   void check_classes();
   void inspect(SourceSummary& summary);
-  Field field_of(SourceSummary& summary, const Schema* train) const;
+  Field field_of(SourceSummary& summary, const SourceSchema* train) const;
   std::vector<std::byte> load(const ImageFile& file, std::size_t limit) const;
   std::string decode(const ImageFile& file, std::span<std::byte> out) const;
 
@@ -95,7 +95,7 @@ class ImageFolderReader : public Reader {
   std::int64_t given_ = 0;
 };
 
-void ImageFolderReader::find_classes(const Schema* train) {
+void ImageFolderReader::find_classes(const SourceSchema* train) {
   const fs::path output = fs::absolute(options_.output).lexically_normal();
   std::vector<std::string> found;
   for (const fs::path& entry : sorted_entries(root_)) {
@@ -205,8 +205,8 @@ void ImageFolderReader::check_classes() {
         .with_file(root_.string());
 }
 
-Field ImageFolderReader::field_of(SourceSummary& summary, const Schema* train) const {
-  Field field = make_field("x", FieldKind::image, DType::u8);
+Field ImageFolderReader::field_of(SourceSummary& summary, const SourceSchema* train) const {
+  Field field = plain_field("x", FieldKind::image, DType::u8);
   std::int64_t alpha = 0, deep = 0, colour = 0;
   const ImageFile* first = nullptr;
   for (const ImageFile& file : files_) {
@@ -253,7 +253,7 @@ Field ImageFolderReader::field_of(SourceSummary& summary, const Schema* train) c
   return field;
 }
 
-SourceSummary ImageFolderReader::scan(const Schema* train) {
+SourceSummary ImageFolderReader::scan(const SourceSchema* train) {
   SourceSummary summary;
   find_classes(train);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
@@ -265,7 +265,7 @@ SourceSummary ImageFolderReader::scan(const Schema* train) {
   inspect(summary);
   if (train == nullptr || files_.empty()) check_classes();
   field_ = field_of(summary, train);
-  summary.schema.fields = {field_, make_field("y", FieldKind::label, DType::i64)};
+  summary.schema.fields = {field_, plain_field("y", FieldKind::label, DType::i64)};
   summary.schema.classes = classes_;
   summary.samples = static_cast<std::int64_t>(files_.size());
   for (const ImageFile& file : files_) summary.labels.push_back(file.label);
@@ -324,8 +324,8 @@ bool ImageFolderReader::read(std::int64_t block_samples, SampleBlock& block) {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_image_folder_reader(const SourceSpec& source,
-                                                 const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_image_folder_reader(const SourceSpec& source,
+                                                       const ReaderContext& context) {
   return std::make_unique<ImageFolderReader>(source, context);
 }
 

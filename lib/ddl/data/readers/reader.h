@@ -26,7 +26,7 @@
 namespace ddl {
 
 // A field without names or statistics.
-inline Field make_field(std::string name, FieldKind kind, DType dtype, Shape shape = {}) {
+inline Field plain_field(std::string name, FieldKind kind, DType dtype, Shape shape = {}) {
   Field field;
   field.name = std::move(name);
   field.kind = kind;
@@ -36,7 +36,7 @@ inline Field make_field(std::string name, FieldKind kind, DType dtype, Shape sha
 }
 
 // What the train source fixes for all sources of a data set.
-struct Schema {
+struct SourceSchema {
   std::vector<Field> fields;  // inputs first, then "y"; without normalisation
   std::vector<std::string> classes;
   Tokenizer tokenizer;
@@ -44,7 +44,7 @@ struct Schema {
 };
 
 struct SourceSummary {
-  Schema schema;
+  SourceSchema schema;
   std::int64_t samples = 0;
   std::vector<std::int32_t> labels;  // class per sample; empty when there are no classes
   // Text cuts itself in order: the split (0 train, 1 val, 2 test) of each sample; else empty.
@@ -77,10 +77,10 @@ struct SourceSpec {
   std::vector<std::string> ignored;  // entries passed over while looking for splits
 };
 
-class Reader {
+class SourceReader {
  public:
-  virtual ~Reader() = default;
-  virtual SourceSummary scan(const Schema* train) = 0;
+  virtual ~SourceReader() = default;
+  virtual SourceSummary scan(const SourceSchema* train) = 0;
   // Fills block with the next samples after the last call (at most block_samples); false at the
   // end.
   virtual bool read(std::int64_t block_samples, SampleBlock& block) = 0;
@@ -99,14 +99,15 @@ std::string detect_format(const std::filesystem::path& path, std::string& why);
 // own, options.split_sources too.
 std::vector<SourceSpec> find_sources(const std::string& format, const BuildOptions& options);
 
-std::unique_ptr<Reader> make_reader(const std::string& format, const SourceSpec& source,
-                                    const ReaderContext& context);
+std::unique_ptr<SourceReader> make_reader(const std::string& format, const SourceSpec& source,
+                                          const ReaderContext& context);
 
 // One per format.
-std::unique_ptr<Reader> make_image_folder_reader(const SourceSpec&, const ReaderContext&);
-std::unique_ptr<Reader> make_array_reader(const SourceSpec&, const ReaderContext&);  // idx and npy
-std::unique_ptr<Reader> make_csv_reader(const SourceSpec&, const ReaderContext&);
-std::unique_ptr<Reader> make_arff_reader(const SourceSpec&, const ReaderContext&);
-std::unique_ptr<Reader> make_text_reader(const SourceSpec&, const ReaderContext&);
+std::unique_ptr<SourceReader> make_image_folder_reader(const SourceSpec&, const ReaderContext&);
+std::unique_ptr<SourceReader> make_array_reader(const SourceSpec&,
+                                                const ReaderContext&);  // idx and npy
+std::unique_ptr<SourceReader> make_csv_reader(const SourceSpec&, const ReaderContext&);
+std::unique_ptr<SourceReader> make_arff_reader(const SourceSpec&, const ReaderContext&);
+std::unique_ptr<SourceReader> make_text_reader(const SourceSpec&, const ReaderContext&);
 
 }  // namespace ddl

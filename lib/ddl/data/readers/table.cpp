@@ -59,11 +59,11 @@ struct Column {
   Distinct codes;      // of a category or label column: text -> code
 };
 
-class TableReader : public Reader {
+class TableReader : public SourceReader {
  public:
   TableReader(std::unique_ptr<RowSource> rows, const ReaderContext& context)
       : rows_(std::move(rows)), options_(context.options) {}
-  SourceSummary scan(const Schema* train) override;
+  SourceSummary scan(const SourceSchema* train) override;
   bool read(std::int64_t block_samples, SampleBlock& block) override;
   void rewind() override {
     rows_->rewind();
@@ -81,7 +81,7 @@ class TableReader : public Reader {
   }
   std::size_t find_column(const std::string& name, std::string_view option) const;
   void choose_uses();
-  void check_columns(const Schema& train) const;
+  void check_columns(const SourceSchema& train) const;
   bool next_row();
   bool is_missing(const std::string& cell) const {
     return cell.empty() || std::find(options_.missing.begin(), options_.missing.end(), cell) !=
@@ -90,9 +90,9 @@ class TableReader : public Reader {
   void look_at(Column& column, const std::string& cell);
   void first_pass(SourceSummary& summary);
   void collect_categories();
-  void set_classes(SourceSummary& summary, const Schema* train);
-  void make_fields(Schema& schema) const;
-  void take_over(const Schema& train);
+  void set_classes(SourceSummary& summary, const SourceSchema* train);
+  void make_fields(SourceSchema& schema) const;
+  void take_over(const SourceSchema& train);
   Field numeric_field() const;
   void store_number(const Column& column, const std::string& cell, std::byte* out) const;
   void store_row(SampleBlock& block) const;
@@ -101,7 +101,7 @@ class TableReader : public Reader {
   const BuildOptions& options_;
   std::vector<Column> columns_;
   std::size_t label_ = 0;
-  Schema schema_;
+  SourceSchema schema_;
   TableRow row_;
   std::int64_t given_ = 0, samples_ = 0;
 };
@@ -250,7 +250,7 @@ void TableReader::collect_categories() {
 }
 
 // From labels numbered as they came to class indices.
-void TableReader::set_classes(SourceSummary& summary, const Schema* train) {
+void TableReader::set_classes(SourceSummary& summary, const SourceSchema* train) {
   Column& column = columns_[label_];
   if (column.use != Use::label) return;
   const std::vector<std::string> seen = column.codes.texts();
@@ -278,7 +278,7 @@ void TableReader::set_classes(SourceSummary& summary, const Schema* train) {
 }
 
 Field TableReader::numeric_field() const {
-  Field field = make_field("x", FieldKind::numeric, DType::f32);
+  Field field = plain_field("x", FieldKind::numeric, DType::f32);
   bool pixels = true;
   for (const Column& column : columns_) {
     if (column.use != Use::numeric) continue;
@@ -301,10 +301,10 @@ Field TableReader::numeric_field() const {
   return field;
 }
 
-void TableReader::make_fields(Schema& schema) const {
+void TableReader::make_fields(SourceSchema& schema) const {
   Field numeric = numeric_field();
   if (element_count(numeric.shape) > 0) schema.fields.push_back(std::move(numeric));
-  Field category = make_field("c", FieldKind::category, DType::i32);
+  Field category = plain_field("c", FieldKind::category, DType::i32);
   for (const Column& column : columns_) {
     if (column.use != Use::category) continue;
     category.columns.push_back(column.declared.name);
@@ -317,14 +317,14 @@ void TableReader::make_fields(Schema& schema) const {
   if (schema.fields.empty())
     throw error("has no column besides the label", "nothing to learn from");
   if (options_.regression)
-    schema.fields.push_back(make_field("y", FieldKind::target, DType::f32));
+    schema.fields.push_back(plain_field("y", FieldKind::target, DType::f32));
   else
-    schema.fields.push_back(make_field("y", FieldKind::label, DType::i64));
+    schema.fields.push_back(plain_field("y", FieldKind::label, DType::i64));
   schema.task = options_.regression ? LearningTask::regression : LearningTask::classification;
 }
 
 // Columns of a val or test source are used as the train source's are.
-void TableReader::take_over(const Schema& train) {
+void TableReader::take_over(const SourceSchema& train) {
   std::size_t category = 0;
   const Field* categories = nullptr;
   std::vector<std::string> known;
@@ -345,7 +345,7 @@ void TableReader::take_over(const Schema& train) {
   }
 }
 
-void TableReader::check_columns(const Schema& train) const {
+void TableReader::check_columns(const SourceSchema& train) const {
   for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
     const Field& mine = schema_.fields[i];
     const bool same = i < train.fields.size() && train.fields[i].shape == mine.shape &&
@@ -356,7 +356,7 @@ void TableReader::check_columns(const Schema& train) const {
   }
 }
 
-SourceSummary TableReader::scan(const Schema* train) {
+SourceSummary TableReader::scan(const SourceSchema* train) {
   SourceSummary summary;
   choose_uses();
   if (train != nullptr) take_over(*train);
@@ -449,8 +449,8 @@ bool TableReader::read(std::int64_t block_samples, SampleBlock& block) {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_table_reader(std::unique_ptr<RowSource> rows,
-                                          const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_table_reader(std::unique_ptr<RowSource> rows,
+                                                const ReaderContext& context) {
   return std::make_unique<TableReader>(std::move(rows), context);
 }
 

@@ -45,8 +45,8 @@ class RowSource {
   virtual std::vector<std::string> lines() const { return {}; }
 };
 
-std::unique_ptr<Reader> make_table_reader(std::unique_ptr<RowSource> rows,
-                                          const ReaderContext& context);
+std::unique_ptr<SourceReader> make_table_reader(std::unique_ptr<RowSource> rows,
+                                                const ReaderContext& context);
 
 // Whole-text number: number, or not finite in float32 (nan, inf, 1e400), or no number at all.
 enum class NumberKind { number, not_finite, text };

@@ -128,7 +128,7 @@ class CharacterStream {
   bool as_bytes_;
 };
 
-class TextReader : public Reader {
+class TextReader : public SourceReader {
  public:
   TextReader(const SourceSpec& source, const ReaderContext& context)
       : options_(context.options), fractions_(context.fractions) {
@@ -138,7 +138,7 @@ class TextReader : public Reader {
       files_.push_back(std::make_unique<SourceFile>(path, context.scratch));
   }
 
-  SourceSummary scan(const Schema* train) override;
+  SourceSummary scan(const SourceSchema* train) override;
   bool read(std::int64_t block_samples, SampleBlock& block) override;
   void rewind() override {
     stream_.emplace(files_, options_.tokens == "bytes");
@@ -148,7 +148,7 @@ class TextReader : public Reader {
   }
 
  private:
-  void find_vocabulary(const Schema* train);
+  void find_vocabulary(const SourceSchema* train);
   void cut_windows(SourceSummary& summary);
   std::int32_t next_token();
   std::int64_t window_start(std::int64_t window) const;
@@ -158,7 +158,7 @@ class TextReader : public Reader {
   std::vector<std::unique_ptr<SourceFile>> files_;
   std::optional<CharacterStream> stream_;
   std::map<std::uint32_t, std::int32_t> codes_;  // characters only
-  Schema schema_;
+  SourceSchema schema_;
   std::int64_t tokens_ = 0, position_ = 0, window_ = 0;
   struct Section {
     std::int64_t first_token = 0, first_window = 0, windows = 0;
@@ -167,7 +167,7 @@ class TextReader : public Reader {
   std::optional<std::int32_t> carried_;  // the last token given, which the next window starts with
 };
 
-void TextReader::find_vocabulary(const Schema* train) {
+void TextReader::find_vocabulary(const SourceSchema* train) {
   rewind();
   const bool bytes = options_.tokens == "bytes";
   if (train != nullptr && !bytes)
@@ -222,18 +222,18 @@ void TextReader::cut_windows(SourceSummary& summary) {
   summary.samples = windows;
 }
 
-SourceSummary TextReader::scan(const Schema* train) {
+SourceSummary TextReader::scan(const SourceSchema* train) {
   SourceSummary summary;
   find_vocabulary(train);
   if (tokens_ == 0) throw bad_input("holds no text").with_file(files_.front()->path().string());
   cut_windows(summary);
-  Schema& schema = summary.schema;
+  SourceSchema& schema = summary.schema;
   schema.task = LearningTask::next_token;
   schema.tokenizer.kind = options_.tokens;
   for (const auto& [code, id] : codes_) schema.tokenizer.vocabulary.push_back(utf8(code));
   const std::size_t size = options_.tokens == "bytes" ? 256 : codes_.size();
   const DType dtype = size <= 256 ? DType::u8 : size <= 65536 ? DType::u16 : DType::i32;
-  schema.fields = {make_field("tokens", FieldKind::tokens, dtype, {options_.context + 1})};
+  schema.fields = {plain_field("tokens", FieldKind::tokens, dtype, {options_.context + 1})};
   if (train != nullptr) schema = *train;
   schema_ = schema;
   for (const auto& file : files_) summary.bytes += file->stored_bytes();
@@ -295,7 +295,8 @@ bool TextReader::read(std::int64_t block_samples, SampleBlock& block) {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_text_reader(const SourceSpec& source, const ReaderContext& context) {
+std::unique_ptr<SourceReader> make_text_reader(const SourceSpec& source,
+                                               const ReaderContext& context) {
   return std::make_unique<TextReader>(source, context);
 }
 
