@@ -24,9 +24,11 @@
 namespace ddl {
 
 struct ExecutorOptions {
-  int threads = 1;             // threads of one run
-  DType dtype = DType::f32;    // of products: f32 or bf16
-  std::string isa = "native";  // "native", "avx2", "avx512": cap of the instruction set
+  int threads = 1;           // threads of one run
+  DType dtype = DType::f32;  // of products: f32 or bf16
+  // "native", "avx2", "avx512": cap of the instruction set. It holds for the whole process, and a
+  // cap below what an earlier executor of the process already uses is bad_input.
+  std::string isa = "native";
 };
 
 // Where a run finds a parameter, buffer or input: row-major host memory of the tensor's

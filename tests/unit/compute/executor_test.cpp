@@ -4,7 +4,10 @@
 
 #include "ddl/base/error.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -87,6 +90,22 @@ TEST(Executor, PrepareTakesNewValues) {
   EXPECT_EQ(changed, made.problem.execute(*fresh, *fresh->make_lane()));
   executor->prepare(made.problem.weight_bindings());
   EXPECT_EQ(before, made.problem.execute(*executor, *lane));
+}
+
+TEST(Executor, CastsStayInRange) {
+  Problem problem;
+  const TensorId x = problem.input({6});
+  const TensorId bytes = problem.graph.add("Cast", {x}, {{"to", std::string("uint8")}});
+  const TensorId words = problem.graph.add("Cast", {x}, {{"to", std::string("int64")}});
+  for (const TensorId id : {bytes, words}) {
+    problem.graph.outputs.push_back(
+        problem.graph.add("Cast", {id}, {{"to", std::string("float32")}}));
+  }
+  const float given[] = {-3, 300, 2.9F, std::nanf(""), 1e30F, -1e30F};
+  std::copy(std::begin(given), std::end(given), problem.values.at(x)->as<float>());
+  const auto got = problem.execute();
+  EXPECT_EQ(got[0], (std::vector<float>{0, 255, 2, 0, 255, 0}));
+  EXPECT_EQ(got[1], (std::vector<float>{-3, 300, 2, 0, 0x1p63F, -0x1p63F}));
 }
 
 TEST(Executor, PrepareCopies) {

@@ -140,7 +140,11 @@ class CpuExecutor final : public Executor {
   }
 
   std::unique_ptr<Lane> make_lane() const override {
-    return std::make_unique<CpuLane>(program_, prepared_memory_.get());
+    try {
+      return std::make_unique<CpuLane>(program_, prepared_memory_.get());
+    } catch (const dnnl::error& error) {
+      throw failure("oneDNN failed in making a lane: " + onednn::status_text(error.status));
+    }
   }
 
   void prepare(std::span<const TensorBinding> values) override {
@@ -234,7 +238,7 @@ class CpuExecutor final : public Executor {
     onednn::check(
         dnnl_primitive_execute(preparation.reorder->primitive.get(), stream.get(), 2, operands),
         "the layout of '" + tensors_[index_of(preparation.tensor)].name + "'");
-    onednn::check(dnnl_stream_wait(stream.get()), "prepare");
+    onednn::check(dnnl_stream_wait(stream.get()), "prepare()");
   }
 
   void bind(CpuLane& lane, std::span<const TensorBinding> bindings) const {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <type_traits>
 
 namespace ddl::cpu {
 namespace {
@@ -115,6 +117,23 @@ void make_slice_grad(Compiler& compiler, const Node& node) {
                 });
 }
 
+// To integers: towards zero, the nearest end of the range for what lies beyond it, 0 for NaN.
+template <class To, class From>
+To cast_value(From value) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
+    // The upper end may round up to one past the range.
+    if (!(value == value)) return 0;
+    if (value <= static_cast<From>(std::numeric_limits<To>::min())) {
+      return std::numeric_limits<To>::min();
+    }
+    if (value >= static_cast<From>(std::numeric_limits<To>::max())) {
+      return std::numeric_limits<To>::max();
+    }
+  }
+  return static_cast<To>(value);
+}
+
 template <class From, class To>
 void cast_loop(Compiler& compiler, const Node& node) {
   const auto count =
@@ -123,7 +142,7 @@ void cast_loop(Compiler& compiler, const Node& node) {
                 [count](void* const* p, const TaskKey&) {
                   const auto* from = static_cast<const From*>(p[0]);
                   auto* to = static_cast<To*>(p[1]);
-                  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+                  for (std::size_t i = 0; i < count; ++i) to[i] = cast_value<To>(from[i]);
                 });
 }
 
