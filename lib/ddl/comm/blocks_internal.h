@@ -56,20 +56,28 @@ class StripedTensors {
     return t;
   }
 
-  // Calls body(offset in the tensor, count, filled) for each block of a tensor under its lock.
-  // filled: something was stored there in this step; the body stores when it is false.
-  template <class Body>
-  void for_blocks(std::size_t tensor, const Body& body) {
+  // The block at which the next lane should start: lanes that fold the same tensor at once begin
+  // far from each other.
+  std::size_t next_start(std::size_t tensor) {
     Tensor& state = tensors_[tensor];
-    // Lanes that fold the same tensor at once start at blocks far from each other.
-    const std::size_t turn = state.turn.fetch_add(1, std::memory_order_relaxed);
-    const std::size_t start = state.blocks == 0 ? 0 : turn * (state.blocks / 2 + 1) % state.blocks;
-    for (std::size_t i = 0; i < state.blocks; ++i) {
+    if (state.blocks == 0) return 0;
+    return state.turn.fetch_add(1, std::memory_order_relaxed) * (state.blocks / 2 + 1) %
+           state.blocks;
+  }
+
+  // Calls body(offset in the tensor, count, filled) for each block of a tensor under its lock, from
+  // block `start` on and around, until it returns false. filled: something was stored there in this
+  // step; the body stores to all of the block when it is false.
+  template <class Body>
+  void for_blocks(std::size_t tensor, std::size_t start, const Body& body) {
+    const Tensor& state = tensors_[tensor];
+    bool more = true;
+    for (std::size_t i = 0; i < state.blocks && more; ++i) {
       const std::size_t b = (start + i) % state.blocks;
       const std::size_t offset = b * kBlockElements;
       Block& block = blocks_[state.first_block + b];
       const std::lock_guard lock(block.mutex);
-      body(offset, std::min(kBlockElements, state.size - offset), block.filled);
+      more = body(offset, std::min(kBlockElements, state.size - offset), block.filled);
       block.filled = true;
     }
   }

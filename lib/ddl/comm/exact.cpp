@@ -6,6 +6,7 @@
 #include "kernels/host_loops.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <mutex>
@@ -16,6 +17,9 @@ namespace {
 
 constexpr std::int64_t kMostTasks = std::int64_t{1} << 22;  // beyond, 2^E itself would not fit
 constexpr int kLargestExponent = 128;                       // of the largest float
+// Elements whose maximum is taken before they are added: values and sums stay in the first cache
+// between the two, so that memory is read once.
+constexpr std::size_t kChunk = 2048;
 
 void raise(std::atomic<std::uint32_t>& value, std::uint32_t to) {
   std::uint32_t seen = value.load(std::memory_order_relaxed);
@@ -49,6 +53,10 @@ struct ExactAccumulator::Impl {
     return std::span(sums).subspan(from, to - from);
   }
 
+  bool add_to_first(std::size_t tensor, std::span<const float> values);
+  void take_back(std::size_t tensor, std::span<const float> values, std::size_t start,
+                 std::size_t added, std::uint32_t largest);
+  void add_to_second(std::size_t tensor, std::span<const float> values);
   ExactStep agree(Communicator& communicator, std::vector<bool>& spilled);
   void reduce_tensors(Communicator& communicator, std::size_t first, std::size_t last,
                       const std::vector<bool>& spilled);
@@ -124,33 +132,77 @@ void ExactAccumulator::add(int tensor, std::span<const float> values) {
   }
   if (s.phase != Impl::Phase::adding) throw failure("reduction: add() outside a step");
 
-  const std::uint32_t largest = kernels::max_absolute_bits(values.data(), values.size());
-  if (largest == 0) return;
-  Impl::Seen& seen = s.seen[t];
-  if (largest < kernels::kInfinityBits) raise(seen.largest, largest);
+  if (!s.add_to_first(t, values)) s.add_to_second(t, values);
+}
 
-  int exponent = s.step_exponents[t];
-  const auto placement = kernels::placement(largest, exponent, s.limit_bits);
-  if (placement == kernels::Placement::bad) {
-    seen.bad = true;
-    return;
-  }
-  if (placement == kernels::Placement::first) {
-    std::int64_t* sums = s.sums.data() + s.tensors.first(t);
-    s.tensors.for_blocks(t, [&](std::size_t offset, std::size_t count, bool filled) {
-      if (filled) {
-        kernels::quantise_add(values.data() + offset, count, exponent, largest, sums + offset);
-      } else {
-        kernels::quantise_store(values.data() + offset, count, exponent, largest, sums + offset);
+// Nearly every task is within the first accumulator's range: it is added before all of it was seen.
+// False when it is not, and then nothing of it is left in the sums.
+bool ExactAccumulator::Impl::add_to_first(std::size_t tensor, std::span<const float> values) {
+  const int exponent = step_exponents[tensor];
+  const std::size_t start = tensors.next_start(tensor);
+  std::int64_t* to = sums.data() + tensors.first(tensor);
+  std::size_t added = 0;
+  std::uint32_t largest = 0;
+  tensors.for_blocks(tensor, start, [&](std::size_t offset, std::size_t count, bool filled) {
+    const std::size_t end = offset + count;
+    for (std::size_t at = offset; at < end; at += kChunk) {
+      const std::size_t size = std::min(kChunk, end - at);
+      const std::uint32_t bits = kernels::max_absolute_bits(values.data() + at, size);
+      if (kernels::placement(bits, exponent, limit_bits) != kernels::Placement::first) {
+        if (!filled) std::fill(to + at, to + end, 0);
+        return false;
       }
-    });
+      if (!filled) {
+        kernels::quantise_store(values.data() + at, size, exponent, bits, to + at);
+      } else if (bits != 0) {
+        kernels::quantise_add(values.data() + at, size, exponent, bits, to + at);
+      }
+      largest = std::max(largest, bits);
+      added += size;
+    }
+    return true;
+  });
+  if (added < values.size()) {
+    take_back(tensor, values, start, added, largest);
+    return false;
+  }
+  raise(seen[tensor].largest, largest);
+  return true;
+}
+
+// Rounding is symmetric and integers are exact: adding the opposite leaves no trace.
+void ExactAccumulator::Impl::take_back(std::size_t tensor, std::span<const float> values,
+                                       std::size_t start, std::size_t added,
+                                       std::uint32_t largest) {
+  if (added == 0) return;
+  std::int64_t* to = sums.data() + tensors.first(tensor);
+  std::array<float, kChunk> opposite;
+  tensors.for_blocks(tensor, start, [&](std::size_t offset, std::size_t count, bool) {
+    const std::size_t end = offset + count;
+    for (std::size_t at = offset; at < end && added > 0; at += kChunk) {
+      const std::size_t size = std::min(kChunk, end - at);
+      for (std::size_t i = 0; i < size; ++i) opposite[i] = -values[at + i];
+      kernels::quantise_add(opposite.data(), size, step_exponents[tensor], largest, to + at);
+      added -= size;
+    }
+    return added > 0;
+  });
+}
+
+// Rare: one lock for all of it.
+void ExactAccumulator::Impl::add_to_second(std::size_t tensor, std::span<const float> values) {
+  Seen& state = seen[tensor];
+  const std::uint32_t largest = kernels::max_absolute_bits(values.data(), values.size());
+  if (largest < kernels::kInfinityBits) raise(state.largest, largest);
+  const int exponent = step_exponents[tensor];
+  if (kernels::placement(largest, exponent, limit_bits) == kernels::Placement::bad) {
+    state.bad = true;
     return;
   }
-  // Rare: one lock for all of it.
-  exponent += kernels::kSpillBits;
-  const std::lock_guard lock(seen.mutex);
-  if (seen.second.empty()) seen.second.assign(values.size(), 0);
-  kernels::quantise_add(values.data(), values.size(), exponent, largest, seen.second.data());
+  const std::lock_guard lock(state.mutex);
+  if (state.second.empty()) state.second.assign(values.size(), 0);
+  kernels::quantise_add(values.data(), values.size(), exponent + kernels::kSpillBits, largest,
+                        state.second.data());
 }
 
 // One all-reduce of three words a tensor: the exponent of the largest |g|, whether any task used

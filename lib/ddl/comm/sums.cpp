@@ -33,7 +33,7 @@ void FastAccumulator::add(int tensor, std::span<const float> values) {
                   std::to_string(values.size()));
   }
   float* sums = s.sums.data() + s.tensors.first(t);
-  s.tensors.for_blocks(t, [&](std::size_t offset, std::size_t count, bool filled) {
+  const auto add_block = [&](std::size_t offset, std::size_t count, bool filled) {
     const float* from = values.data() + offset;
     float* to = sums + offset;
     if (filled) {
@@ -41,7 +41,9 @@ void FastAccumulator::add(int tensor, std::span<const float> values) {
     } else {
       std::copy_n(from, count, to);
     }
-  });
+    return true;
+  };
+  s.tensors.for_blocks(t, s.tensors.next_start(t), add_block);
 }
 
 ExactStep FastAccumulator::reduce(Communicator& communicator) {
