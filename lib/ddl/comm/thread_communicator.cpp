@@ -95,6 +95,9 @@ class ThreadCommunicator final : public Communicator {
   std::uint64_t start(const std::string& name, Contribution part, Work work);
   // True once collective `number` is done; with block, waits for it.
   bool finish(std::uint64_t number, const std::string& name, bool block);
+  // Forgets a started collective: if it is not done, its buffer may be gone when the others come,
+  // so that nothing more can work.
+  void drop(std::uint64_t number, const std::string& name);
   // True once a message was copied to the buffer; with block, waits for it.
   bool take(std::span<std::byte> buffer, int from, int tag, bool block);
 
@@ -156,6 +159,19 @@ bool ThreadCommunicator::finish(std::uint64_t number, const std::string& name, b
   return true;
 }
 
+void ThreadCommunicator::drop(std::uint64_t number, const std::string& name) {
+  const std::lock_guard lock(group_->mutex);
+  const auto found = group_->collectives.find(number);
+  if (found == group_->collectives.end()) return;
+  if (found->second.done) {
+    if (++found->second.left == found->second.parts.size()) group_->collectives.erase(found);
+    return;
+  }
+  if (group_->failed.empty())
+    group_->failed = "rank " + std::to_string(rank_) + " gave up its " + name;
+  group_->changed.notify_all();
+}
+
 bool ThreadCommunicator::take(std::span<std::byte> buffer, int from, int tag, bool block) {
   std::unique_lock lock(group_->mutex);
   auto& queue = group_->messages[{from, rank_, tag}];
@@ -182,6 +198,11 @@ class CollectiveRequest final : public Request {
  public:
   CollectiveRequest(ThreadCommunicator& owner, std::uint64_t number, std::string name)
       : owner_(owner), number_(number), name_(std::move(name)) {}
+  ~CollectiveRequest() override {
+    if (!done_) owner_.drop(number_, name_);
+  }
+  CollectiveRequest(const CollectiveRequest&) = delete;
+  CollectiveRequest& operator=(const CollectiveRequest&) = delete;
   void wait() override { finish(true); }
   bool test() override { return finish(false); }
 

@@ -150,6 +150,22 @@ TEST(ThreadFailures, ADestroyedCommunicatorFreesTheOthers) {
   leaver.join();
 }
 
+// Its buffer may be gone when the last rank comes to write the sums.
+TEST(ThreadFailures, ADroppedRequestEndsTheOthers) {
+  auto ranks = make_thread_communicators(2);
+  {
+    std::vector<std::int64_t> buffer(1000);
+    ranks[1]->start_all_reduce(std::span(buffer), ReduceOp::sum);
+  }
+  std::vector<std::int64_t> buffer(1000);
+  try {
+    ranks[0]->all_reduce(std::span(buffer), ReduceOp::sum);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("rank 1 gave up its all_reduce"));
+  }
+}
+
 // What a rank sent before it left arrives all the same, and a finished collective stays finished.
 TEST(ThreadFailures, WorkDoneBeforeLeavingCounts) {
   run_ranks(2, [](Communicator& communicator) {
