@@ -35,17 +35,18 @@ bool is_for(const ModelProfile& profile, const PlanRequest& request, const std::
 
 }  // namespace
 
-WorkerModel::WorkerModel(const PlanRequest& request, const WorkerProfile& profile)
+WorkerModel::WorkerModel(const PlanRequest& request, const WorkerProfile& profile,
+                         const std::string& data_hash)
     : lanes(std::max(1, profile.threads / request.numerics.threads_per_task)),
       node(profile.node),
       device(profile.device),
       numeric_class(profile.numeric_class) {
   if (const NodeProfile* found = node_of(request.cluster, node)) host = found->host;
-  if (!take_measured(request, profile)) take_estimate(request, profile);
+  if (!take_measured(request, profile, data_hash)) take_estimate(request, profile);
 }
 
-bool WorkerModel::take_measured(const PlanRequest& request, const WorkerProfile& profile) {
-  const std::string data_hash = manifest_hash(request.dataset);
+bool WorkerModel::take_measured(const PlanRequest& request, const WorkerProfile& profile,
+                                const std::string& data_hash) {
   // Times were taken in float32 with one thread a task: other numerics need an estimate.
   if (request.numerics.dtype != "float32" || request.numerics.threads_per_task != 1) return false;
   for (const ModelProfile& model : profile.models) {

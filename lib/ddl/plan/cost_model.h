@@ -26,7 +26,9 @@ enum class TimeSource { measured, estimated, unknown };
 // One worker as the planner sees it.
 class WorkerModel {
  public:
-  WorkerModel(const PlanRequest& request, const WorkerProfile& profile);
+  // data_hash: the manifest hash of the request's data set.
+  WorkerModel(const PlanRequest& request, const WorkerProfile& profile,
+              const std::string& data_hash);
 
   // One task of `samples` samples with all lanes busy; unknown: 1 s a sample.
   double task_seconds(std::int64_t samples) const;
@@ -41,7 +43,8 @@ class WorkerModel {
   std::string remark;  // about the times, for the plan's notes
 
  private:
-  bool take_measured(const PlanRequest& request, const WorkerProfile& profile);
+  bool take_measured(const PlanRequest& request, const WorkerProfile& profile,
+                     const std::string& data_hash);
   void take_estimate(const PlanRequest& request, const WorkerProfile& profile);
 
   TimeSource source_ = TimeSource::unknown;

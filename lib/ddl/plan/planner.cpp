@@ -52,9 +52,10 @@ void check_request(const PlanRequest& request) {
 
 class Planner {
  public:
-  explicit Planner(const PlanRequest& request) : request_(request), numerics_(request.numerics) {
+  explicit Planner(const PlanRequest& request)
+      : request_(request), numerics_(request.numerics), data_hash_(manifest_hash(request.dataset)) {
     for (const WorkerProfile& profile : request.cluster.workers)
-      workers_.emplace_back(request, profile);
+      workers_.emplace_back(request, profile, data_hash_);
     take_rates();
     check_sources();
   }
@@ -66,7 +67,7 @@ class Planner {
     Plan plan;
     plan.numerics = numerics_;
     plan.dataset = request_.dataset_path;
-    plan.dataset_hash = manifest_hash(request_.dataset);
+    plan.dataset_hash = data_hash_;
     plan.model = request_.model;
     plan.model_options = request_.model_options;
     plan.model_hash = request_.model_hash;
@@ -328,6 +329,7 @@ class Planner {
 
   const PlanRequest& request_;
   Numerics numerics_;
+  std::string data_hash_;
   std::vector<WorkerModel> workers_;
   std::vector<std::string> notes_;
 };

@@ -122,14 +122,14 @@ TEST(Planner, EveryPlanCanBeWrittenAndCoversAllTasks) {
 
 TEST(Planner, TimesBeyondMeasuredSizes) {
   const PlanRequest r = request();
-  const WorkerModel worker(r, r.cluster.workers[0]);
+  const WorkerModel worker(r, r.cluster.workers[0], "");
   EXPECT_NEAR(worker.task_seconds(4), 5e-3, 1e-12);
   EXPECT_NEAR(worker.task_seconds(1), 2e-3, 1e-12);
   EXPECT_NEAR(worker.task_seconds(64), 65e-3, 1e-12);
   // A line that would give less than nothing: in proportion instead.
   PlanRequest steep = request();
   steep.cluster.workers[0].models[0].tasks = {{8, 1, {1e-3}}, {16, 1, {8e-3}}};
-  EXPECT_NEAR(WorkerModel(steep, steep.cluster.workers[0]).task_seconds(4), 0.5e-3, 1e-12);
+  EXPECT_NEAR(WorkerModel(steep, steep.cluster.workers[0], "").task_seconds(4), 0.5e-3, 1e-12);
 }
 
 TEST(Planner, LanesUseTheTimesMeasuredWithThem) {
