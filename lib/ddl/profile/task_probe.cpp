@@ -254,9 +254,10 @@ std::vector<TaskTime> measure_tasks(Communicator& communicator, const TaskSubjec
     if (!chosen && !all_agree(communicator, memory && fits_time(last, size, remaining))) break;
     if (options.started) options.started(size);
 
-    const Stopwatch setup;
+    const double before = clock();
     Tasks tasks(subject, size, lanes);
-    last.setup_seconds = setup.seconds();
+    const double ready = clock();
+    last.setup_seconds = ready - before;
     // What is left is dealt evenly over the figures to come; the slowest worker's clock counts.
     remaining = std::max(0.0, options.seconds - (clock() - start));
     const double figures = static_cast<double>(sizes.size() - i) * (lanes > 1 ? 2 : 1);
@@ -268,8 +269,11 @@ std::vector<TaskTime> measure_tasks(Communicator& communicator, const TaskSubjec
     communicator.barrier();
     if (lanes > 1) out.push_back(measure(tasks, pool, size, lanes, clock, window));
     communicator.barrier();
+    const double runs = lanes > 1 ? (out.end() - 2)->seconds.samples +
+                                        static_cast<double>(out.back().seconds.samples) / lanes
+                                  : out.back().seconds.samples;
     last.size = size;
-    last.task_seconds = out.back().seconds.median;
+    last.task_seconds = (clock() - ready) / runs;  // by the clock that limits us
     last.bytes_per_lane = tasks.bytes_per_lane();
     last.shared_bytes = tasks.shared_bytes();
   }
