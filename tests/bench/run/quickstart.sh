@@ -7,6 +7,7 @@
 bench_programs
 digits=$(package_file python3-sklearn '/usr/lib/python3/dist-packages/sklearn/datasets/data/digits.csv.gz')
 if [ -n "${BENCH_QUICK:-}" ]; then pairs=2 length=3ep profile=2s; else pairs=7 length=60ep profile=10s; fi
+processors=$(env -u OMP_NUM_THREADS nproc)
 export OMP_NUM_THREADS=1
 
 ddl-shard build "$digits" --no-header --label last --shape 1x8x8 --test 0.2 --val 0.1 -o "$bench/digits" >"$bench/log" 2>&1 &&
@@ -33,7 +34,7 @@ for _ in $(seq "$pairs"); do
 done
 paste "$bench/1" "$bench/2" | awk '{ print $2 / $1 }' >"$bench/ratios"
 
-setup=(model=mlp "length=$length" lanes_per_worker=1 "processors=$(nproc)")
+setup=(model=mlp "length=$length" lanes_per_worker=1 "processors=$processors")
 figure run.quickstart.1w samples/s "$bench/1" workers=1 "${setup[@]}"
 figure run.quickstart.2w samples/s "$bench/2" workers=2 "${setup[@]}"
 figure run.scaling x "$bench/ratios" "${setup[@]}"
