@@ -144,6 +144,20 @@ TEST(ExactRange, TheSecondAccumulatorIsForgotten) {
   EXPECT_EQ(got[2].sums[0][0], 0.0F);
 }
 
+// The first task of a step spills at its very end, over sums of the step before.
+TEST(ExactRange, ASpillLeavesNoOldSums) {
+  const std::vector<std::size_t> sizes = {70000};
+  Random random(8, "old sums");
+  for (const std::size_t at : {std::size_t{5000}, std::size_t{65535}, std::size_t{69999}}) {
+    std::vector<float> spilling(sizes[0], 0.0F);
+    spilling[at] = std::ldexp(1.0F, 30);
+    const std::vector<Tasks> steps = {random_tasks(2, sizes, -10, -3, random), {{spilling}}};
+    const std::vector<StepResult> got = run_steps(sizes, 2, {{0}}, steps);
+    EXPECT_EQ(got[1].step.spilled_tensors, 1);
+    EXPECT_EQ(bits(got[1].sums[0]), bits(spilling)) << at;
+  }
+}
+
 TEST(ExactRange, NanAndInfinityAreBadOnAllRanks) {
   for (const float value : {kNan, -kNan, kInfinity, -kInfinity}) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{65535}, std::size_t{69999}}) {
