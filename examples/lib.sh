@@ -81,5 +81,10 @@ build_programs() {
   export PATH=$DDL_BIN:$PATH
 }
 
+# Open MPI refuses root unless told twice; whoever runs these scripts as root means it.
+if [ "$(id -u)" -eq 0 ]; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
 # show COMMAND…: says the command as one would type it, then runs it.
 show() { printf '\n$ %s\n' "${*//"$root/"/}" >&2; "$@"; }

@@ -26,15 +26,16 @@ struct TrainingGraph {
   TensorId loss = kNoTensor, logits = kNoTensor;
   std::vector<TensorId> parameters;  // graph order
   std::vector<TensorId> gradients;   // parallel to parameters; a sum over the task's rows
-  // Batch-norm statistics: buffers[i] takes one update a step from the sample-weighted mean over
-  // tasks of statistics[i]:  new = (1 - momentum) * old + momentum * mean * (unbiased ? n/(n-1) …).
+  // Batch-norm statistics: each running value takes one update a step,
+  //   new = (1 - momentum) * old + momentum * mean,
+  // with the sample-weighted mean over the step's tasks of this task's mean, or of its variance as the
+  // unbiased estimate m/(m-1) * variance, m = samples of the task * values_per_sample.
   struct Statistic {
     TensorId buffer = kNoTensor;  // running value
     TensorId value = kNoTensor;   // this task's mean or population variance
     double momentum = 0.1;
-    bool is_variance = false;  // running variance is the unbiased estimate, as PyTorch keeps it:
-    std::int64_t values_per_sample =
-        1;  // elements per channel and sample (H*W), for n/(n-1) with n over the step
+    bool is_variance = false;
+    std::int64_t values_per_sample = 1;  // elements per channel and sample: H*W
   };
   std::vector<Statistic> statistics;
 };
