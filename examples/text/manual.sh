@@ -9,5 +9,5 @@ text=$(package_file perl-doc '/usr/share/perl/5.*/pod/perlfunc.pod')
 mkdir -p "$run"
 
 show ddl-shard build "$text" --format text --tokens characters --context 64 -o "$run/data" --force
-show ddl-plan --np 2 --dataset "$run/data" --model gpt --set layers=2 --set heads=4 --set width=64 --batch 32 --task 8 -o "$run/plan.json" --force
-show ddl-train --plan "$run/plan.json" --optimizer adamw --learning-rate 0.003 --weight-decay 0.1 --schedule cosine --warmup 50st --length 3ep -o "$run/run" --force
+show ddl-plan --np 2 --dataset "$run/data" --model gpt --set layers=2 --set heads=4 --set width=64 --batch 16 --task 4 -o "$run/plan.json" --force
+show ddl-train --plan "$run/plan.json" --optimizer adamw --learning-rate 0.004 --weight-decay 0.1 --schedule cosine --warmup 50st --length 5ep -o "$run/run" --force
