@@ -33,7 +33,10 @@ cmake --preset "$preset" >"$(log_file "configure-$preset")" 2>&1 ||
 grep -- '-- ddl:' "$(log_file "configure-$preset")" || true
 phase configure
 say "building"
-cmake --build --preset "$preset" >"$(log_file "build-$preset")" 2>&1 ||
+# With -L unit only the unit tests are wanted.
+target=()
+[ "$*" = "-L unit" ] && target=(--target ddl_unit_tests)
+cmake --build --preset "$preset" "${target[@]}" >"$(log_file "build-$preset")" 2>&1 ||
   { grep -E -m 20 -A 5 'error|FAILED' "$(log_file "build-$preset")" >&2; die "the build failed (log: $(log_file "build-$preset"))"; }
 phase build
 # What scripts need beyond Debian (ONNX Runtime, h5py with hdf5plugin), once.
