@@ -16,7 +16,7 @@ elif [ "${1:-}" = --help ] || [ "${1:-}" = -h ]; then
 fi
 [ "$preset" = release ] && [ "${CI:-}" = true ] && preset=ci
 
-test_packages=(locales libgtest-dev libgmock-dev hdf5-tools zstd scdoc man-db python3-venv python3-numpy python3-h5py
+test_packages=(locales procps libgtest-dev libgmock-dev hdf5-tools zstd scdoc man-db python3-venv python3-numpy python3-h5py
   python3-jsonschema util-linux iproute2)
 
 phase_start=$SECONDS
