@@ -35,6 +35,10 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return counted_allocation(bytes, 16, __builtin_return_address(0));
 }
+// std::stable_sort asks this way; the plain delete below must not meet another library's memory.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted_allocation(bytes, 16, __builtin_return_address(0));
+}
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return counted_allocation(bytes, static_cast<std::size_t>(alignment),
                             __builtin_return_address(0));
